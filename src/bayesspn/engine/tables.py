@@ -1,0 +1,108 @@
+"""Tables of leaf log densities, made once per circuit for tabulated columns, once per block else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayesspn.engine.circuit import Circuit
+from bayesspn.engine.kernels.assign import LeafTables
+from bayesspn.leaves.densities import log_density, log_model_parts
+from bayesspn.leaves.family import Array
+from bayesspn.rows import Dictionary, RowBlock
+
+
+@dataclass(frozen=True, eq=False)
+class CircuitTables:
+    """Leaf log densities of a circuit on a dictionary.
+
+    Attributes
+    ----------
+    constant : ndarray of shape (leaf regions, leaves)
+        Log value of every leaf for a row of reference codes.
+    deviations : ndarray of shape (features, paths, leaves)
+        What another code adds to that.
+    """
+
+    circuit: Circuit
+    dictionary: Dictionary
+    constant: Array
+    deviations: Array
+    feature_column: NDArray[np.int32]
+
+    def for_block(self, block: RowBlock) -> LeafTables:
+        """Add the dense columns of a block."""
+        scope, dense_columns = self.circuit.scope, self.dictionary.dense
+        graph = scope.graph
+        shape = (len(dense_columns), block.n_rows, graph.n_paths, graph.leaves)
+        dense = np.zeros(shape, dtype=self.deviations.dtype)
+        for k, d in enumerate(dense_columns):
+            observed = np.flatnonzero(~np.isnan(block.dense[k]))
+            values = block.dense[k, observed]
+            dense[k, observed] = log_density(self.circuit.densities, int(d), values)
+        return LeafTables(
+            self.constant,
+            self.deviations,
+            self.feature_column,
+            scope.leaf_regions,
+            dense,
+            dense_columns,
+        )
+
+
+def tabulate(circuit: Circuit, dictionary: Dictionary, dtype: type[np.floating]) -> CircuitTables:
+    """Tabulate the leaf densities of a circuit; ``dtype`` is the precision of leaf sums."""
+    graph, leaves = circuit.graph, dictionary.leaves
+    base = dictionary.feature_base
+    deviations = np.zeros((base[-1], graph.n_paths, graph.leaves))
+    done = np.zeros(len(leaves.columns), dtype=bool)
+    for g, group in enumerate(leaves.groups):
+        if group.family.one_hot:
+            plain = np.array([_is_plain(dictionary, int(d)) for d in group.columns], dtype=bool)
+            probabilities = circuit.densities.log_probabilities(g)[plain]
+            columns = group.columns[plain]
+            features = base[columns][:, None] + np.arange(group.n_statistics)
+            deviations[features] = np.moveaxis(probabilities, -1, 1)
+            done[columns] = True
+    for d in dictionary.tabulated[~done[dictionary.tabulated]]:
+        deviations[base[d] : base[d + 1] - 1] = log_density(
+            circuit.densities, int(d), dictionary.values[d]
+        )
+    reference = deviations[base[dictionary.tabulated] + dictionary.reference[dictionary.tabulated]]
+    constant = np.zeros((graph.n_leaf_regions, graph.leaves))
+    np.add.at(constant, circuit.scope.leaf_regions[dictionary.tabulated], reference)
+    widths = np.diff(base)[dictionary.tabulated]
+    deviations -= np.repeat(reference, widths, axis=0)
+    feature_column = np.repeat(dictionary.tabulated, widths).astype(np.int32)
+    return CircuitTables(
+        circuit, dictionary, constant.astype(dtype), deviations.astype(dtype), feature_column
+    )
+
+
+def _is_plain(dictionary: Dictionary, column: int) -> bool:
+    """Whether a column has one categorical model and no values beyond its categories."""
+    described = dictionary.leaves.columns[column]
+    return (
+        len(described.families) == 1
+        and dictionary.values[column].size == described.constants[0][0]
+    )
+
+
+def model_parts(
+    circuit: Circuit, dictionary: Dictionary, column: int, block: RowBlock
+) -> tuple[NDArray[np.int32], Array]:
+    """Codes (rows,) of a mixed column, −1 where missing, and log ω + log density of its codes.
+
+    The second array has shape (codes, models, paths, leaves).
+    """
+    if dictionary.values[column].size:
+        codes = block.codes(dictionary, column)
+        codes[codes == dictionary.values[column].size] = -1
+        values = dictionary.values[column]
+    else:
+        dense = block.dense[int(np.searchsorted(dictionary.dense, column))]
+        codes = np.where(np.isnan(dense), -1, np.arange(block.n_rows)).astype(np.int32)
+        values = np.where(np.isnan(dense), 1.0, dense)
+    return codes, log_model_parts(circuit.densities, column, values)

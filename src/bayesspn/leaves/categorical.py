@@ -1,0 +1,65 @@
+"""Categorical likelihood with a Dirichlet prior."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayesspn.leaves.family import Array, Family
+from bayesspn.leaves.gamma_draws import draw_log_dirichlet
+from bayesspn.special import log_gamma, log_rising
+
+
+class Categorical(Family):
+    """Values 0 … K−1; η = log probabilities, T = indicator vector, prior Dirichlet(a_1 … a_K).
+
+    φ holds the logarithms of the a_k. ``constants`` is (K,).
+    """
+
+    name = "categorical"
+    measure = "discrete"
+    one_hot = True
+
+    def invalid(self, values: Array, n_categories: int) -> NDArray[np.bool_]:
+        return (values < 0) | (values >= n_categories) | (values != np.floor(values))
+
+    def constants(
+        self, values: Array, counts: Array, resolution: float, n_categories: int
+    ) -> Array:
+        return np.array([float(n_categories)])
+
+    def statistics(self, values: Array, constants: Array) -> Array:
+        return (values[:, None] == np.arange(int(constants[0]))).astype(np.float64)
+
+    def log_base(self, values: Array, constants: Array) -> Array:
+        return np.zeros(len(values))
+
+    def prior_center(self, gamma: float, constants: Array) -> Array:
+        return np.full(int(constants[0]), np.log(gamma))
+
+    def prior_spread(self, constants: Array) -> Array:
+        return np.ones(int(constants[0]))
+
+    def hyper(self, phi: Array, constants: Array) -> Array:
+        return np.exp(phi)
+
+    def posterior(self, hyper: Array, n: Array, totals: Array) -> Array:
+        return hyper + totals
+
+    def log_normaliser(self, hyper: Array) -> Array:
+        return log_gamma(hyper).sum(axis=-1) - log_gamma(hyper.sum(axis=-1))
+
+    def log_marginal(self, hyper: Array, n: Array, totals: Array) -> Array:
+        return log_rising(hyper, totals).sum(axis=-1) - log_rising(hyper.sum(axis=-1), n)
+
+    def log_predictive(self, hyper: Array, statistics: Array, log_base: Array) -> Array:
+        log_mean = np.log(hyper) - np.log(hyper.sum(axis=-1, keepdims=True))
+        return log_mean[..., statistics.argmax(axis=1)]
+
+    def draw_parameters(self, rng: np.random.Generator, hyper: Array) -> tuple[Array, Array]:
+        return draw_log_dirichlet(rng, hyper), np.zeros(hyper.shape[:-1])
+
+    def draw_values(self, rng: np.random.Generator, eta: Array, constants: Array) -> Array:
+        upper = np.cumsum(np.exp(eta), axis=-1)
+        u = rng.random(eta.shape[:-1]) * upper[..., -1]
+        return (u[..., None] >= upper[..., :-1]).sum(axis=-1).astype(np.float64)

@@ -1,0 +1,248 @@
+"""Columns: what each dimension of the table is, and the likelihood models that its leaves mix.
+
+A `Column` fixes the measure, the candidate families and their scale. `Leaves` arranges all
+(column, family) pairs into groups of equal shape, so that every step of the sampler handles all
+columns of a kind at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayesspn.leaves import FAMILIES, Family
+from bayesspn.leaves.family import Array
+
+#: Prior strength of the leaves in pseudo-observations: Beta(½, ½) and the like.
+DEFAULT_GAMMA = 0.5
+
+#: Gaps below this share of a column's standard deviation are taken for rounding noise.
+_SMALLEST_GAP = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """One dimension of the table.
+
+    Use `describe_column`, which reads scale, categories and resolution off the data.
+
+    Parameters
+    ----------
+    name : str
+        The column's name, used in messages.
+    families : tuple of str
+        Candidate likelihood models; a leaf mixes over them if there are several.
+    n_categories : int
+        Number of categories; 0 for families without any.
+    resolution : float
+        Precision δ to which continuous values are recorded; 0 if unlimited or discrete.
+    constants : tuple of ndarray
+        Scale constants, one array per family.
+    gamma : float
+        Strength of the leaf priors, in pseudo-observations.
+    """
+
+    name: str
+    families: tuple[str, ...]
+    n_categories: int
+    resolution: float
+    constants: tuple[Array, ...]
+    gamma: float = DEFAULT_GAMMA
+
+    @property
+    def models(self) -> tuple[Family, ...]:
+        """The candidate families themselves."""
+        return tuple(FAMILIES[name] for name in self.families)
+
+    def features(self, model: int, values: Array) -> tuple[Array, Array]:
+        """Statistics T (values, t) and log base measure h (values,), −inf off the support."""
+        family, constants = self.models[model], self.constants[model]
+        invalid = family.invalid(values, self.n_categories)
+        safe = np.where(invalid, 1.0, values)
+        statistics = family.statistics(safe, constants)
+        statistics[invalid] = 0.0
+        return statistics, np.where(invalid, -np.inf, family.log_base(safe, constants))
+
+
+def describe_column(
+    name: str,
+    values: Array,
+    families: str | Sequence[str],
+    *,
+    n_categories: int | None = None,
+    resolution: float | None = None,
+    gamma: float = DEFAULT_GAMMA,
+) -> Column:
+    """Describe a column from its values.
+
+    Parameters
+    ----------
+    name : str
+    values : ndarray of shape (rows,)
+        NaN marks missing cells.
+    families : str or sequence of str
+        Candidate likelihood models, all discrete or all continuous.
+    n_categories : int, default=None
+        Number of categories; one more than the largest value if not given.
+    resolution : float, default=None
+        Precision of continuous values; the smallest gap between values if not given.
+    gamma : float, default=0.5
+        Strength of the leaf priors, in pseudo-observations.
+
+    Examples
+    --------
+    >>> column = describe_column("length", np.array([1.5, 2.0, np.nan, 4.0]), "gaussian")
+    >>> column.resolution
+    0.5
+    """
+    names = (families,) if isinstance(families, str) else tuple(families)
+    if not names or len(set(names)) != len(names):
+        raise ValueError(f"column {name!r}: families must be one or more different names")
+    for family_name in names:
+        if family_name not in FAMILIES:
+            raise ValueError(
+                f"column {name!r}: unknown family {family_name!r}; known are {sorted(FAMILIES)}"
+            )
+    models = [FAMILIES[family_name] for family_name in names]
+    if len({family.measure for family in models}) > 1:
+        raise ValueError(
+            f"column {name!r}: {', '.join(names)} mix probability masses and densities; "
+            "a column is either discrete or continuous"
+        )
+    if not np.isfinite(gamma) or gamma <= 0:
+        raise ValueError(f"column {name!r}: gamma must be positive and finite, got {gamma!r}")
+    values = np.asarray(values, dtype=np.float64)
+    distinct, counts = np.unique(values[~np.isnan(values)], return_counts=True)
+    if distinct.size == 0:
+        raise ValueError(f"column {name!r} has no observed value; drop it")
+    categories = n_categories or 0
+    if any(family.one_hot for family in models) and np.isfinite(distinct[-1]):
+        categories = max(2, n_categories or int(distinct[-1]) + 1)
+    for family in models:
+        outside = family.invalid(distinct, categories)
+        if outside.any():
+            raise ValueError(
+                f"column {name!r}: value {distinct[outside][0]:g} is outside the support of the "
+                f"{family.name} family"
+            )
+    if models[0].measure == "discrete":
+        resolution = 0.0
+    elif resolution is None:
+        resolution = smallest_gap(distinct)
+    if not np.isfinite(resolution) or resolution < 0:
+        raise ValueError(
+            f"column {name!r}: resolution must be finite and not negative, got {resolution!r}"
+        )
+    weights = counts.astype(np.float64)
+    constants = tuple(
+        family.constants(distinct, weights, resolution, categories) for family in models
+    )
+    return Column(name, names, categories, float(resolution), constants, gamma)
+
+
+def smallest_gap(distinct: Array) -> float:
+    """Smallest gap between sorted distinct values, rounding noise aside; 0 without any gap."""
+    halves = distinct / 2  # the range of huge values would overflow
+    gaps = 2 * np.diff(halves)[np.diff(halves) > _SMALLEST_GAP * (halves[-1] - halves[0])]
+    return float(gaps.min()) if gaps.size else 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class LeafGroup:
+    """All (column, model) pairs of one family and shape.
+
+    Attributes
+    ----------
+    family : Family
+    columns : ndarray of shape (g,)
+        The column of each member.
+    models : ndarray of shape (g,)
+        The position of the family among the column's models.
+    constants : ndarray of shape (g, c)
+    center, spread : ndarray of shape (g, f)
+        Hyper-prior of the prior's coordinates φ: independent normals.
+    n_statistics : int
+        Length t of T.
+    """
+
+    family: Family
+    columns: NDArray[np.int64]
+    models: NDArray[np.int64]
+    constants: Array
+    center: Array
+    spread: Array
+    n_statistics: int
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    @property
+    def n_slots(self) -> int:
+        """Integer slots per member and leaf: the count n comes first unless T is one-hot."""
+        return self.n_statistics if self.family.one_hot else 1 + self.n_statistics
+
+    def hyper(self, phi: Array) -> Array:
+        """Hyper-parameters at φ of shape (g, f), ready to broadcast over (path, leaf)."""
+        return self.family.hyper(phi, self.constants)[:, None, None, :]
+
+
+@dataclass(frozen=True, eq=False)
+class Leaves:
+    """The leaf models of all columns.
+
+    Parameters
+    ----------
+    columns : tuple of Column
+    """
+
+    columns: tuple[Column, ...]
+
+    def __post_init__(self) -> None:
+        if not self.columns:
+            raise ValueError("a model needs at least one column")
+
+    @cached_property
+    def groups(self) -> tuple[LeafGroup, ...]:
+        """(column, model) pairs grouped by family and number of statistics."""
+        members: dict[tuple[str, int], list[tuple[int, int]]] = {}
+        for d, column in enumerate(self.columns):
+            for m, family in enumerate(column.models):
+                width = column.n_categories if family.one_hot else 0
+                members.setdefault((family.name, width), []).append((d, m))
+        return tuple(self._group(name, pairs) for (name, _), pairs in sorted(members.items()))
+
+    def _group(self, name: str, pairs: list[tuple[int, int]]) -> LeafGroup:
+        family = FAMILIES[name]
+        chosen = [(self.columns[d], self.columns[d].constants[m]) for d, m in pairs]
+        return LeafGroup(
+            family=family,
+            columns=np.array([d for d, _ in pairs]),
+            models=np.array([m for _, m in pairs]),
+            constants=np.stack([constants for _, constants in chosen]),
+            center=np.stack([family.prior_center(c.gamma, k) for c, k in chosen]),
+            spread=np.stack([family.prior_spread(k) for _, k in chosen]),
+            n_statistics=family.statistics(np.ones(1), chosen[0][1]).shape[1],
+        )
+
+    @cached_property
+    def places(self) -> tuple[tuple[tuple[int, int], ...], ...]:
+        """For every column and model: (group, position in the group)."""
+        places: list[dict[int, tuple[int, int]]] = [{} for _ in self.columns]
+        for g, group in enumerate(self.groups):
+            for position, (d, m) in enumerate(zip(group.columns, group.models, strict=True)):
+                places[d][int(m)] = (g, position)
+        return tuple(tuple(entry[m] for m in range(len(entry))) for entry in places)
+
+    @cached_property
+    def mixed(self) -> NDArray[np.int64]:
+        """Columns whose leaves mix over several likelihood models."""
+        return np.array([d for d, c in enumerate(self.columns) if len(c.families) > 1], dtype=int)
+
+    @cached_property
+    def max_models(self) -> int:
+        """Largest number of likelihood models of a column."""
+        return max(len(column.families) for column in self.columns)

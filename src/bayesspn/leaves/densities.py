@@ -1,0 +1,122 @@
+"""Leaf densities of a circuit, for all leaves in scope of a column at once.
+
+`DrawnLeaves` holds drawn parameters θ and mixing weights ω: what the row pass conditions on.
+`PredictiveLeaves` holds posterior hyper-parameters: what a draw predicts with (θ, ω integrated
+out). Arrays have axes (…, path, leaf); see `bayesspn.scopes` for paths.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from bayesspn.leaves.columns import Leaves
+from bayesspn.leaves.family import Array
+
+
+class LeafDensities(Protocol):
+    """Log densities of single likelihood models, and the log weights that mix them."""
+
+    @property
+    def leaves(self) -> Leaves:
+        """The columns."""
+
+    @property
+    def log_mixing(self) -> Array:
+        """Log ω of the mixed columns; shape (mixed columns, models, paths, leaves)."""
+
+    def log_probabilities(self, group: int) -> Array:
+        """Log probabilities of a one-hot group; shape (g, paths, leaves, categories)."""
+
+    def log_model_density(self, column: int, model: int, values: Array) -> Array:
+        """Log density of one likelihood model; shape (values, paths, leaves)."""
+
+
+@dataclass(frozen=True, eq=False)
+class DrawnLeaves:
+    """Leaves with drawn parameters.
+
+    Attributes
+    ----------
+    leaves : Leaves
+    eta : tuple of ndarray of shape (g, paths, leaves, t)
+        Natural parameters η(θ), per leaf group.
+    log_partition : tuple of ndarray of shape (g, paths, leaves)
+        A(θ).
+    log_mixing : ndarray of shape (mixed columns, models, paths, leaves)
+    """
+
+    leaves: Leaves
+    eta: tuple[Array, ...]
+    log_partition: tuple[Array, ...]
+    log_mixing: Array
+
+    def log_probabilities(self, group: int) -> Array:
+        """Log probabilities of a one-hot group; shape (g, paths, leaves, categories)."""
+        return self.eta[group]
+
+    def log_model_density(self, column: int, model: int, values: Array) -> Array:
+        """Log density of one likelihood model; shape (values, paths, leaves)."""
+        group, position = self.leaves.places[column][model]
+        statistics, log_base = self.leaves.columns[column].features(model, values)
+        eta = self.eta[group][position]
+        density = log_base[:, None, None] - self.log_partition[group][position]
+        if self.leaves.groups[group].family.one_hot:
+            return density + np.moveaxis(eta, -1, 0)[statistics.argmax(axis=1)]
+        # term by term: a matrix product may round differently for blocks of different sizes
+        for k in range(statistics.shape[1]):
+            density += statistics[:, k, None, None] * eta[..., k]
+        return density
+
+
+@dataclass(frozen=True, eq=False)
+class PredictiveLeaves:
+    """Leaves with parameters integrated out.
+
+    Attributes
+    ----------
+    leaves : Leaves
+    hyper : tuple of ndarray of shape (g, paths, leaves, h)
+        Hyper-parameters of the posterior of θ, per leaf group.
+    log_mixing : ndarray of shape (mixed columns, models, paths, leaves)
+        Log posterior means of ω.
+    """
+
+    leaves: Leaves
+    hyper: tuple[Array, ...]
+    log_mixing: Array
+
+    def log_probabilities(self, group: int) -> Array:
+        """Log probabilities of a one-hot group; shape (g, paths, leaves, categories)."""
+        hyper = self.hyper[group]
+        return np.log(hyper) - np.log(hyper.sum(axis=-1, keepdims=True))
+
+    def log_model_density(self, column: int, model: int, values: Array) -> Array:
+        """Log density of one likelihood model; shape (values, paths, leaves)."""
+        group, position = self.leaves.places[column][model]
+        features = self.leaves.columns[column].features(model, values)
+        family = self.leaves.groups[group].family
+        return np.moveaxis(family.log_predictive(self.hyper[group][position], *features), -1, 0)
+
+
+def log_model_parts(densities: LeafDensities, column: int, values: Array) -> Array:
+    """Log ω + log density of each model of a column; shape (values, models, paths, leaves)."""
+    models = len(densities.leaves.columns[column].families)
+    parts = np.stack(
+        [densities.log_model_density(column, m, values) for m in range(models)], axis=1
+    )
+    if models > 1:
+        member = int(np.searchsorted(densities.leaves.mixed, column))
+        parts += densities.log_mixing[member, :models]
+    return parts
+
+
+def log_density(densities: LeafDensities, column: int, values: Array) -> Array:
+    """Log density of a column's leaves, summed over likelihood models; (values, paths, leaves)."""
+    parts = log_model_parts(densities, column, values)
+    total = parts[:, 0]
+    for m in range(1, parts.shape[1]):
+        total = np.logaddexp(total, parts[:, m])
+    return total

@@ -1,0 +1,66 @@
+"""Exponential likelihood with a gamma prior and a floor on the scale."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayesspn.leaves.family import Array, Family
+from bayesspn.leaves.gamma_draws import draw_limited_gamma
+from bayesspn.special import log_gamma, log_gammainc
+
+
+class Exponential(Family):
+    """Values x ≥ 0, u = x / scale, with rate λ ~ Gamma(a, rate b) limited to λ ≤ limit.
+
+    The limit keeps the standard deviation 1/λ at δ/√12 or more, as for the Gaussian family.
+    ``hyper`` is (a, b, limit); φ is (log a, log of b/a, the prior's harmonic scale in units of the
+    column's mean); η = −λ, T = u, A = −log λ; ``constants`` is (scale, limit).
+    """
+
+    name = "exponential"
+    measure = "continuous"
+
+    def invalid(self, values: Array, n_categories: int) -> NDArray[np.bool_]:
+        return ~(np.isfinite(values) & (values >= 0))
+
+    def constants(
+        self, values: Array, counts: Array, resolution: float, n_categories: int
+    ) -> Array:
+        scale = float(values @ (counts / counts.sum())) or 1.0
+        limit = np.sqrt(12.0) * scale / resolution if resolution > 0 else np.inf
+        return np.array([scale, limit])
+
+    def statistics(self, values: Array, constants: Array) -> Array:
+        return values[:, None] / constants[0]
+
+    def log_base(self, values: Array, constants: Array) -> Array:
+        return np.full(len(values), -np.log(constants[0]))
+
+    def prior_center(self, gamma: float, constants: Array) -> Array:
+        return np.array([np.log(2.0 * gamma), 0.0])
+
+    def prior_spread(self, constants: Array) -> Array:
+        return np.array([1.0, 1.0])
+
+    def hyper(self, phi: Array, constants: Array) -> Array:
+        a = np.exp(phi[..., 0])
+        limit = np.broadcast_to(constants[..., 1], a.shape)
+        return np.stack([a, a * np.exp(phi[..., 1]), limit], axis=-1)
+
+    def posterior(self, hyper: Array, n: Array, totals: Array) -> Array:
+        a, b, limit = np.moveaxis(hyper, -1, 0)
+        return np.stack(np.broadcast_arrays(a + n, b + totals[..., 0], limit), axis=-1)
+
+    def log_normaliser(self, hyper: Array) -> Array:
+        a, b, limit = np.moveaxis(hyper, -1, 0)
+        return log_gamma(a) - a * np.log(b) + log_gammainc(a, b * limit)
+
+    def draw_parameters(self, rng: np.random.Generator, hyper: Array) -> tuple[Array, Array]:
+        a, b, limit = np.moveaxis(hyper, -1, 0)
+        # the smallest positive rate still has a finite logarithm
+        rate = np.maximum(draw_limited_gamma(rng, a, b, limit), np.finfo(float).tiny)
+        return -rate[..., None], -np.log(rate)
+
+    def draw_values(self, rng: np.random.Generator, eta: Array, constants: Array) -> Array:
+        return constants[..., 0] * rng.standard_exponential(eta.shape[:-1]) / -eta[..., 0]

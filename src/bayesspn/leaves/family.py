@@ -1,0 +1,103 @@
+"""One interface for every leaf likelihood: an exponential family with its conjugate prior.
+
+A family writes its density as ``log p(x | θ) = h(x) + η(θ)·T(x) − A(θ)``. With a conjugate prior
+whose hyper-parameters are ``hyper``, everything the model needs follows from T, h, the posterior
+hyper-parameters and the prior's log normaliser log Z (DESIGN: paper, section 3.2):
+
+* marginal likelihood of n values: ``log Z(posterior) − log Z(prior)`` (+ Σ h),
+* predictive density of one value: the same with one value more.
+
+All functions broadcast over leading axes. Values enter in the user's units; each family rescales
+them by per-column ``constants`` and carries the Jacobian in h, so densities are in those units.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Measure = Literal["discrete", "continuous"]
+
+
+class Family(ABC):
+    """A likelihood model for one column, with its conjugate prior.
+
+    Attributes
+    ----------
+    name : str
+        The name used in schemas.
+    measure : {"discrete", "continuous"}
+        Whether the family gives probability masses or densities. A column never mixes the two.
+    one_hot : bool
+        Whether T(x) is an indicator vector over the column's categories.
+    """
+
+    name: ClassVar[str]
+    measure: ClassVar[Measure]
+    one_hot: ClassVar[bool] = False
+
+    @abstractmethod
+    def invalid(self, values: Array, n_categories: int) -> NDArray[np.bool_]:
+        """Mark the values outside the support; shape (values,)."""
+
+    @abstractmethod
+    def constants(
+        self, values: Array, counts: Array, resolution: float, n_categories: int
+    ) -> Array:
+        """Scale of a column, from its distinct values and how often each occurs; shape (c,)."""
+
+    @abstractmethod
+    def statistics(self, values: Array, constants: Array) -> Array:
+        """Sufficient statistics T of ``values``; shape (values, t)."""
+
+    @abstractmethod
+    def log_base(self, values: Array, constants: Array) -> Array:
+        """Log base measure h of ``values``; shape (values,)."""
+
+    @abstractmethod
+    def prior_center(self, gamma: float, constants: Array) -> Array:
+        """Prior as unconstrained coordinates φ, for ``gamma`` pseudo-observations; shape (f,)."""
+
+    @abstractmethod
+    def prior_spread(self, constants: Array) -> Array:
+        """Standard deviation of each coordinate of φ under the hyper-prior; shape (f,)."""
+
+    @abstractmethod
+    def hyper(self, phi: Array, constants: Array) -> Array:
+        """Hyper-parameters of the conjugate prior at φ; shapes (..., f) to (..., h)."""
+
+    @abstractmethod
+    def posterior(self, hyper: Array, n: Array, totals: Array) -> Array:
+        """Hyper-parameters after n values whose statistics add up to ``totals`` (..., t)."""
+
+    @abstractmethod
+    def log_normaliser(self, hyper: Array) -> Array:
+        """Log Z of the conjugate prior, up to a constant of the family; shape (...)."""
+
+    @abstractmethod
+    def draw_parameters(self, rng: np.random.Generator, hyper: Array) -> tuple[Array, Array]:
+        """Draw θ; returns η of shape (..., t) and A of shape (...)."""
+
+    @abstractmethod
+    def draw_values(self, rng: np.random.Generator, eta: Array, constants: Array) -> Array:
+        """Draw one value for each η; shape (...)."""
+
+    def log_marginal(self, hyper: Array, n: Array, totals: Array) -> Array:
+        """Log marginal likelihood of n values without the base measure; shape (...)."""
+        return self.log_normaliser(self.posterior(hyper, n, totals)) - self.log_normaliser(hyper)
+
+    def log_predictive(self, hyper: Array, statistics: Array, log_base: Array) -> Array:
+        """Log predictive density of values; hyper (..., h), values (v,) give (..., v)."""
+        after = self.posterior(
+            hyper[..., None, :], np.ones(len(statistics)), np.broadcast_to(statistics, statistics.shape)
+        )
+        return self.log_normaliser(after) - self.log_normaliser(hyper)[..., None] + log_base
+
+    def draw_predictive(self, rng: np.random.Generator, hyper: Array, constants: Array) -> Array:
+        """Draw one new value for each hyper-parameter vector; shape (...)."""
+        eta, _ = self.draw_parameters(rng, hyper)
+        return self.draw_values(rng, eta, constants)

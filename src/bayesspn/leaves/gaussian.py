@@ -1,0 +1,100 @@
+"""Gaussian likelihood with a normal-inverse-gamma prior and a floor on the variance."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayesspn.leaves.family import Array, Family
+from bayesspn.leaves.gamma_draws import draw_limited_gamma
+from bayesspn.special import log_gamma, log_gammainc
+
+_HALF_LOG_TWO_PI = 0.5 * np.log(2.0 * np.pi)
+
+
+class Gaussian(Family):
+    """Real values u = (x − location) / scale with precision τ and mean μ.
+
+    Prior: τ ~ Gamma(a, rate b) limited to τ ≤ limit, and μ | τ ~ Normal(m, 1 / (κ τ)). Values are
+    recorded to a resolution δ, and a leaf narrower than that would only exploit repeated values, so
+    the limit keeps the variance at δ²/12 or more, the variance of the rounding itself. The limit
+    leaves the prior conjugate: it multiplies the normaliser by an incomplete gamma function.
+
+    ``hyper`` is (m, κ, a, b, limit), φ is (m, log κ, log a, log b), η = (τμ, −τ/2), T = (u, u²), and
+    ``constants`` is (location, scale, limit).
+    """
+
+    name = "gaussian"
+    measure = "continuous"
+
+    def invalid(self, values: Array, n_categories: int) -> NDArray[np.bool_]:
+        return ~np.isfinite(values)
+
+    def _forward(self, values: Array) -> Array:
+        return values
+
+    def _backward(self, values: Array) -> Array:
+        return values
+
+    def _log_jacobian(self, values: Array) -> Array:
+        return np.zeros(len(values))
+
+    def _resolution(self, values: Array, resolution: float) -> float:
+        return resolution
+
+    def constants(
+        self, values: Array, counts: Array, resolution: float, n_categories: int
+    ) -> Array:
+        values, weight = self._forward(values), counts / counts.sum()
+        location = float(weight @ values)
+        unit = float(np.abs(values - location).max()) or abs(location) or 1.0
+        # dividing by the largest deviation first keeps the squares of huge values finite
+        scale = unit * float(np.sqrt(weight @ ((values - location) / unit) ** 2)) or unit
+        floor = (self._resolution(values, resolution) / scale) ** 2 / 12.0
+        return np.array([location, scale, 1.0 / floor if floor > 0 else np.inf])
+
+    def statistics(self, values: Array, constants: Array) -> Array:
+        standard = (self._forward(values) - constants[0]) / constants[1]
+        return np.stack([standard, standard**2], axis=-1)
+
+    def log_base(self, values: Array, constants: Array) -> Array:
+        return self._log_jacobian(values) - _HALF_LOG_TWO_PI - np.log(constants[1])
+
+    def prior_center(self, gamma: float, constants: Array) -> Array:
+        return np.array([0.0, np.log(0.2 * gamma), np.log(2.0 * gamma), np.log(0.1 * gamma)])
+
+    def prior_spread(self, constants: Array) -> Array:
+        return np.array([0.7, 1.0, 0.5, 1.5])
+
+    def hyper(self, phi: Array, constants: Array) -> Array:
+        limit = np.broadcast_to(constants[..., 2], phi.shape[:-1])
+        return np.concatenate([phi[..., :1], np.exp(phi[..., 1:]), limit[..., None]], axis=-1)
+
+    def posterior(self, hyper: Array, n: Array, totals: Array) -> Array:
+        m, kappa, a, b, limit = np.moveaxis(hyper, -1, 0)
+        total, square = totals[..., 0], totals[..., 1]
+        kappa_n = kappa + n
+        mean = total / np.maximum(n, 1.0)
+        scatter = np.maximum(square - total * mean, 0.0)
+        b_n = b + 0.5 * (scatter + kappa * n / kappa_n * (mean - m) ** 2)
+        m_n = (kappa * m + total) / kappa_n
+        parts = np.broadcast_arrays(m_n, kappa_n, a + 0.5 * n, b_n, limit)
+        return np.stack(parts, axis=-1)
+
+    def log_normaliser(self, hyper: Array) -> Array:
+        _, kappa, a, b, limit = np.moveaxis(hyper, -1, 0)
+        unlimited = log_gamma(a) - a * np.log(b) - 0.5 * np.log(kappa)
+        return unlimited + log_gammainc(a, b * limit)
+
+    def draw_parameters(self, rng: np.random.Generator, hyper: Array) -> tuple[Array, Array]:
+        m, kappa, a, b, limit = np.moveaxis(hyper, -1, 0)
+        precision = draw_limited_gamma(rng, a, b, limit)
+        mean = m + rng.standard_normal(precision.shape) / np.sqrt(kappa * precision)
+        eta = np.stack([precision * mean, -0.5 * precision], axis=-1)
+        return eta, 0.5 * precision * mean**2 - 0.5 * np.log(precision)
+
+    def draw_values(self, rng: np.random.Generator, eta: Array, constants: Array) -> Array:
+        precision = -2.0 * eta[..., 1]
+        standard = eta[..., 0] / precision
+        standard = standard + rng.standard_normal(precision.shape) / np.sqrt(precision)
+        return self._backward(constants[..., 0] + constants[..., 1] * standard)

@@ -1,0 +1,50 @@
+"""Geometric likelihood with a beta prior: counts with more spread than a Poisson's."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bayesspn.leaves.family import Array
+from bayesspn.leaves.gamma_draws import draw_log_gamma
+from bayesspn.leaves.poisson import Poisson
+from bayesspn.special import log_gamma
+
+
+class Geometric(Poisson):
+    """Counts 0, 1, 2 … with p(x) = p (1 − p)^x and p ~ Beta(a, b).
+
+    The negative binomial with one success: its variance is mean + mean², and it stays conjugate.
+    ``hyper`` is (a, b); φ is (log (a + b), log odds of the prior mean of p less those of a column
+    with this mean); η = log (1 − p), T = x, A = −log p; ``constants`` is (the column's mean,).
+    """
+
+    name = "geometric"
+
+    def log_base(self, values: Array, constants: Array) -> Array:
+        return np.zeros(len(values))
+
+    def prior_center(self, gamma: float, constants: Array) -> Array:
+        return np.array([np.log(4.0 * gamma), 0.0])
+
+    def hyper(self, phi: Array, constants: Array) -> Array:
+        strength = np.exp(phi[..., 0])
+        odds = np.exp(phi[..., 1]) / constants[..., 0]
+        return np.stack([strength * odds / (1 + odds), strength / (1 + odds)], axis=-1)
+
+    def posterior(self, hyper: Array, n: Array, totals: Array) -> Array:
+        return hyper + np.stack(np.broadcast_arrays(n, totals[..., 0]), axis=-1)
+
+    def log_normaliser(self, hyper: Array) -> Array:
+        a, b = hyper[..., 0], hyper[..., 1]
+        return log_gamma(a) + log_gamma(b) - log_gamma(a + b)
+
+    def draw_parameters(self, rng: np.random.Generator, hyper: Array) -> tuple[Array, Array]:
+        log_success = draw_log_gamma(rng, hyper[..., 0])
+        log_failure = draw_log_gamma(rng, hyper[..., 1])
+        log_total = np.logaddexp(log_success, log_failure)
+        return (log_failure - log_total)[..., None], log_total - log_success
+
+    def draw_values(self, rng: np.random.Generator, eta: Array, constants: Array) -> Array:
+        # inversion; the clip keeps a failure probability within rounding of 1 from overflowing
+        log_failure = np.minimum(eta[..., 0], -1e-15)
+        return np.floor(-rng.standard_exponential(eta.shape[:-1]) / log_failure)
