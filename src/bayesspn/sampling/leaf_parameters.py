@@ -1,0 +1,52 @@
+"""The move θ, ω | z, s, y, x: leaf parameters and mixing weights of the leaves in scope."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bayesspn.leaves.columns import Leaves
+from bayesspn.leaves.densities import DrawnLeaves, PredictiveLeaves
+from bayesspn.leaves.family import Array
+from bayesspn.leaves.gamma_draws import draw_log_gamma
+from bayesspn.model import Hyper
+from bayesspn.sampling.state import State, counts_and_totals, mixing_concentration, model_counts
+
+
+def posterior_hyper(leaves: Leaves, hyper: Hyper, statistics: tuple[Array, ...]) -> list[Array]:
+    """Hyper-parameters of θ given the statistics; one array (g, paths, leaves, h) per group."""
+    return [
+        group.family.posterior(group.hyper(phi), *counts_and_totals(group, slots))
+        for group, phi, slots in zip(leaves.groups, hyper.phi, statistics, strict=True)
+    ]
+
+
+def draw_leaf_parameters(rng: np.random.Generator, leaves: Leaves, state: State) -> DrawnLeaves:
+    """Draw θ and ω of every leaf in scope from their conjugate posteriors."""
+    eta, log_partition = [], []
+    for group, hyper in zip(
+        leaves.groups, posterior_hyper(leaves, state.hyper, state.statistics), strict=True
+    ):
+        drawn = group.family.draw_parameters(rng, hyper)
+        eta.append(drawn[0])
+        log_partition.append(drawn[1])
+    concentration = _mixing_posterior(leaves, state)
+    log_gamma = np.full(concentration.shape, -np.inf)
+    present = concentration > 0
+    log_gamma[present] = draw_log_gamma(rng, concentration[present])
+    log_mixing = log_gamma - np.logaddexp.reduce(log_gamma, axis=1, keepdims=True)
+    return DrawnLeaves(leaves, tuple(eta), tuple(log_partition), log_mixing)
+
+
+def predictive_leaves(leaves: Leaves, state: State) -> PredictiveLeaves:
+    """Leaves with θ and ω integrated out."""
+    hyper = tuple(posterior_hyper(leaves, state.hyper, state.statistics))
+    concentration = _mixing_posterior(leaves, state)
+    with np.errstate(divide="ignore"):
+        log_mean = np.log(concentration)
+    return PredictiveLeaves(leaves, hyper, log_mean - np.log(concentration.sum(1, keepdims=True)))
+
+
+def _mixing_posterior(leaves: Leaves, state: State) -> Array:
+    counts = model_counts(leaves, state.statistics)
+    prior = mixing_concentration(leaves, state.hyper.mixing)
+    return counts + prior[:, :, None, None]

@@ -1,0 +1,57 @@
+"""The move φ | z, s, y, x: coordinates of the leaf priors, with θ integrated out."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bayesspn.leaves.columns import LeafGroup
+from bayesspn.leaves.family import Array
+from bayesspn.model import Model
+from bayesspn.sampling.slices import draw_slices
+from bayesspn.sampling.state import counts_and_totals
+
+#: Share of a group's members that is updated in a sweep, and the least number of them.
+_SHARE = 0.1
+_AT_LEAST = 16
+
+
+def draw_leaf_priors(
+    rng: np.random.Generator,
+    model: Model,
+    phi: tuple[Array, ...],
+    statistics: tuple[Array, ...],
+) -> tuple[Array, ...]:
+    """Update one random coordinate of φ for a random subset of every group.
+
+    The choice of members and coordinates does not look at the state, so each update is a Gibbs
+    step; over a few sweeps all are visited, at a small share of a sweep's cost.
+    """
+    if not model.learn_leaf_priors:
+        return phi
+    return tuple(
+        _draw_group(rng, group, values, slots)
+        for group, values, slots in zip(model.leaves.groups, phi, statistics, strict=True)
+    )
+
+
+def _draw_group(rng: np.random.Generator, group: LeafGroup, phi: Array, slots: Array) -> Array:
+    size = min(len(group), max(_AT_LEAST, int(_SHARE * len(group))))
+    members = rng.choice(len(group), size=size, replace=False)
+    coordinate = rng.integers(phi.shape[1], size=size)
+    center = group.center[members, coordinate]
+    spread = group.spread[members, coordinate]
+    n, totals = counts_and_totals(group, slots[members])
+    constants = group.constants[members]
+
+    def log_density(x: Array) -> Array:
+        moved = phi[members]
+        moved[np.arange(size), coordinate] = x
+        hyper = group.family.hyper(moved, constants)[:, None, None, :]
+        evidence = group.family.log_marginal(hyper, n, totals).sum(axis=(1, 2))
+        return evidence - 0.5 * ((x - center) / spread) ** 2
+
+    updated = phi.copy()
+    updated[members, coordinate] = draw_slices(
+        rng, phi[members, coordinate], log_density, 0.5 * spread
+    )
+    return updated
