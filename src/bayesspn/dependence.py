@@ -117,6 +117,8 @@ def split_columns(rng: np.random.Generator, dependence: Array, sides: int) -> ND
     beyond a fixed share.
     """
     columns = len(dependence)
+    if sides == 1:
+        return np.zeros(columns, dtype=np.int64)
     if columns <= sides:
         return rng.permutation(sides)[:columns]
     seeds = rng.choice(columns, size=sides, replace=False)

@@ -1,0 +1,187 @@
+"""The posterior: draws of one or more chains, and exact predictions with each of them.
+
+Given the scope and the assignments of a draw, the predictive density of a new row is a
+sum-product network: posterior mean weights, posterior predictive leaves. The posterior predictive
+is the average of these circuits over draws and chains (paper, section 4.3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayesspn.engine import compiled
+from bayesspn.engine.circuit import Address, Circuit
+from bayesspn.engine.oracle import decode_trees
+from bayesspn.leaves.densities import PredictiveLeaves
+from bayesspn.leaves.family import Array
+from bayesspn.model import Model
+from bayesspn.randomness import Key
+from bayesspn.rows import EncodedRows, check_values, encode_rows
+from bayesspn.sampling.chains import Chain
+from bayesspn.sampling.leaf_parameters import predictive_leaves
+from bayesspn.sampling.state import State
+from bayesspn.sampling.weights import mean_log_weights
+from bayesspn.spn import SPN, average, expand
+
+
+def predictive_circuit(model: Model, state: State) -> Circuit:
+    """Circuit of one draw's posterior predictive: w, θ, ω (and v) integrated out."""
+    return Circuit(
+        state.scope,
+        mean_log_weights(state.hyper.alpha, state.edge_counts),
+        predictive_leaves(model.leaves, state),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """Draws of all chains, equally weighted.
+
+    Parameters
+    ----------
+    model : Model
+    draws : tuple of tuple of State
+        Kept states, chain by chain.
+    """
+
+    model: Model
+    draws: tuple[tuple[State, ...], ...]
+
+    def __post_init__(self) -> None:
+        if not any(self.draws):
+            raise ValueError("a posterior needs at least one draw")
+
+    @property
+    def n_draws(self) -> int:
+        """Number of draws of all chains."""
+        return sum(len(chain) for chain in self.draws)
+
+    def merged(self, other: Posterior) -> Posterior:
+        """This posterior's chains and the other's, which must be of the same model."""
+        if other.model is not self.model:
+            raise ValueError("only posteriors of the same model can be merged")
+        return Posterior(self.model, self.draws + other.draws)
+
+    def circuits(self) -> Iterator[Circuit]:
+        """The predictive circuit of every draw."""
+        for chain in self.draws:
+            for state in chain:
+                yield predictive_circuit(self.model, state)
+
+    def encode(self, X: Array) -> EncodedRows:
+        """Encode query rows."""
+        return encode_rows(self.model.leaves, X)
+
+    def score_draws(self, X: Array) -> Array:
+        """Log predictive density of every row under every draw; shape (draws, rows).
+
+        NaN cells are marginalised.
+        """
+        rows = self.encode(X)
+        return np.stack([compiled.log_likelihood(circuit, rows) for circuit in self.circuits()])
+
+    def score_samples(self, X: Array) -> Array:
+        """Log posterior predictive density of every row; shape (rows,). NaN cells are marginalised.
+
+        The densities are averaged over draws as they come, in constant memory.
+        """
+        rows = self.encode(X)
+        total = np.full(rows.n_rows, -np.inf)
+        for circuit in self.circuits():
+            np.logaddexp(total, compiled.log_likelihood(circuit, rows), out=total)
+        return total - np.log(self.n_draws)
+
+    def sample(self, n: int, seed: int) -> Array:
+        """Draw new rows from the posterior predictive; shape (n, columns)."""
+        return self.complete(np.full((n, self.model.n_columns), np.nan), seed)
+
+    def complete(self, X: Array, seed: int) -> Array:
+        """Draw the missing cells of every row from their joint conditional; shape of X.
+
+        Parameters
+        ----------
+        X : ndarray of shape (rows, columns)
+            NaN marks the cells to draw.
+        seed : int
+            The same seed gives the same cells.
+
+        Raises
+        ------
+        ValueError
+            If the observed cells of a row have probability zero under every draw.
+        """
+        X = check_values(self.model.leaves, X)
+        key = Key(seed)
+        rng = np.random.default_rng([seed, 1])
+        scores = self.score_draws(X)
+        impossible = np.flatnonzero(np.isneginf(scores).all(axis=0))
+        if impossible.size:
+            raise ValueError(f"row {impossible[0]}: its observed cells have probability zero")
+        weights = np.cumsum(np.exp(scores - scores.max(axis=0)), axis=0)
+        chosen = (rng.random(len(X)) * weights[-1] >= weights).sum(axis=0)
+        completed = X.copy()
+        for index, circuit in enumerate(self.circuits()):
+            rows = np.flatnonzero(chosen == index)
+            if rows.size:
+                address = Address(key.words(), index)
+                completed[rows] = complete_rows(rng, circuit, X[rows], address)
+        return completed
+
+    def as_spn(self) -> SPN:
+        """The posterior predictive as one explicit network with a root sum over the draws."""
+        return average([expand(circuit) for circuit in self.circuits()])
+
+
+def merge_chains(chains: Sequence[Chain]) -> Posterior:
+    """The posterior of several chains of one model."""
+    models = {id(chain.model) for chain in chains}
+    if len(models) != 1:
+        raise ValueError("the chains must be of the same model")
+    return Posterior(chains[0].model, tuple(chain.draws for chain in chains))
+
+
+def complete_rows(
+    rng: np.random.Generator, circuit: Circuit, X: Array, address: Address
+) -> Array:
+    """Draw the missing cells of rows from a predictive circuit, top-down."""
+    densities = circuit.densities
+    assert isinstance(densities, PredictiveLeaves)
+    edges, _ = compiled.draw_trees(circuit, encode_rows(densities.leaves, X), address)
+    _, regions, nodes = decode_trees(circuit.graph, edges)
+    completed = X.copy()
+    for d in range(X.shape[1]):
+        missing = np.flatnonzero(np.isnan(X[:, d]))
+        if missing.size:
+            # exactly one visited leaf has the column in its scope
+            same = regions[missing, :, None] == circuit.scope.leaf_regions[d]
+            _, leaf, path = np.nonzero(same)
+            node = nodes[missing, leaf]
+            completed[missing, d] = _draw_cells(rng, densities, d, path, node)
+    return completed
+
+
+def _draw_cells(
+    rng: np.random.Generator,
+    densities: PredictiveLeaves,
+    column: int,
+    path: NDArray[np.int64],
+    node: NDArray[np.int64],
+) -> Array:
+    """One new value of a column for each (path, leaf) pair."""
+    leaves = densities.leaves
+    model = np.zeros(len(path), dtype=np.int64)
+    if len(leaves.places[column]) > 1:
+        member = int(np.searchsorted(leaves.mixed, column))
+        weights = np.cumsum(np.exp(densities.log_mixing[member][:, path, node]), axis=0)
+        model = (rng.random(len(path)) * weights[-1] >= weights).sum(axis=0)
+    values = np.empty(len(path))
+    for m, (g, position) in enumerate(leaves.places[column]):
+        own = np.flatnonzero(model == m)
+        hyper = densities.hyper[g][position][path[own], node[own]]
+        group = leaves.groups[g]
+        values[own] = group.family.draw_predictive(rng, hyper, group.constants[position])
+    return values
