@@ -43,8 +43,8 @@ class LeafTables(NamedTuple):
 
 
 @nb.njit(cache=True)
-def _evaluate_group(work, geometry, weights, count):
-    values, scales, partials, partial_scales, product, flagged, lane_work, lane_bits = work
+def _evaluate_group(work, geometry, weights):
+    values, scales, lacks, partials, partial_scales, product, lane_work, lane_bits = work
     levels = geometry.branching.shape[0]
     children = geometry.children
     for level in range(levels - 1, -1, -1):
@@ -66,6 +66,7 @@ def _evaluate_group(work, geometry, weights, count):
                 values,
                 geometry.value_base[level] + region * sums,
                 scales,
+                lacks,
                 geometry.region_base[level] + region,
                 partials,
                 partial_row,
@@ -73,10 +74,8 @@ def _evaluate_group(work, geometry, weights, count):
                 geometry.partition_base[level] + region * branching,
                 branching,
                 sums,
-                flagged,
                 lane_work,
                 lane_bits,
-                scales,
                 geometry.region_base[level + 1] + region * branching * children,
                 children,
             )
@@ -85,7 +84,7 @@ def _evaluate_group(work, geometry, weights, count):
 @nb.njit(cache=True, fastmath={"contract", "reassoc", "nsz", "arcp"})
 def _draw_edge(work, local, geometry, weights, level, region, s, lane, u):
     """Draw an edge of a sum for one lane: the partition from the kept sums, then the product."""
-    values, scales, partials, partial_scales, _, _, _, _ = work
+    values, _, _, partials, partial_scales, _, _, _ = work
     branching = geometry.branching[level]
     products = geometry.products[level]
     sums = geometry.nodes[level]
@@ -206,7 +205,7 @@ def _assign_group(
     row_start, row_features, copy_start, copy_ids, weights_up, weights_down, log_weights, key, sweep,
     draw, edges, log_likelihood,
 ):  # fmt: skip
-    values, scales, _, _, _, flagged, _, _ = work
+    values, scales, lacks, _, _, _, _, _ = work
     levels = geometry.branching.shape[0]
     leaf_value = geometry.value_base[levels]
     leaf_region = geometry.region_base[levels]
@@ -215,14 +214,14 @@ def _assign_group(
         tables.leaf_regions, row_start, row_features, tables.dense, tables.dense_columns,
     )  # fmt: skip
     upward.exponentiate_leaves(
-        values[leaf_value:], scales[leaf_region:], acc, count, powers
+        values[leaf_value:], scales[leaf_region:], lacks[leaf_region:], acc, count, powers
     )
-    flagged[:] = False
-    _evaluate_group(work, geometry, weights_up, count)
+    _evaluate_group(work, geometry, weights_up)
     sums_visited = edges.shape[1]
     for lane in range(count):
         row = first + lane
-        if flagged[lane]:
+        doubtful = not lacks[0, lane] < upward.TOLERANCE * values[0, lane]
+        if doubtful:
             log_likelihood[row] = exact.evaluate_row(row_values, acc[lane], log_weights, geometry)
         else:
             log_likelihood[row] = np.log(np.float64(values[0, lane])) + _LN2 * scales[0, lane]
@@ -230,7 +229,7 @@ def _assign_group(
             for copy in range(copy_start[row], copy_start[row + 1]):
                 fill_uniforms(uniforms, copy_ids[copy], sweep, key[0], key[1], 0, sums_visited)
                 _draw_tree(
-                    edges[copy], work, local, row_values, flagged[lane], geometry, weights_down,
+                    edges[copy], work, local, row_values, doubtful, geometry, weights_down,
                     log_weights, lane, uniforms, positions,
                 )  # fmt: skip
 
@@ -271,10 +270,10 @@ def assign_rows(
         work = (
             np.zeros((n_values, LANES), dtype=np.float32),
             np.zeros((n_regions, LANES), dtype=np.int32),
+            np.zeros((n_regions, LANES), dtype=np.float32),
             np.zeros((geometry.partial_base[levels], LANES), dtype=np.float32),
             np.zeros((geometry.partition_base[levels], LANES), dtype=np.int32),
             np.zeros((most_products, LANES), dtype=np.float32),
-            np.zeros(LANES, dtype=np.bool_),
             lane_work,
             lane_work.view(np.int32),
         )

@@ -1,8 +1,9 @@
 """Bottom-up evaluation of a group of rows, rows in the vector lanes.
 
 Values are float32 numbers times a power of two kept per region and row, so no logarithm is taken
-before the root. Leaf values below 2^-60 of their region's largest are set to zero; a row for which
-that could matter anywhere is flagged and evaluated again by `exact`.
+before the root. Leaf values below 2^-60 of their region's largest are set to zero. How much a
+region's values may lack for it is bounded on the way up; a row whose bound at the root is not far
+below its value is evaluated again by `exact`.
 """
 # mypy: disable-error-code="no-untyped-def"
 
@@ -17,8 +18,8 @@ LANES = 32
 #: Leaf values this many powers of two below the largest of their region are dropped.
 DROPPED = 60
 
-#: A region whose largest value falls by more powers of two than this flags its row.
-TRUSTED = 40
+#: Largest bound on what a root's value may lack, relative to the value.
+TOLERANCE = 1e-5
 
 LOG2E = 1.4426950408889634
 
@@ -55,8 +56,11 @@ def sum_leaves(
 
 
 @nb.njit(cache=True, fastmath=_FAST)
-def exponentiate_leaves(values, scales, acc, count, powers):
-    """Leaf values 2^(t − k) with the scale k of each region and row; t = acc in powers of two."""
+def exponentiate_leaves(values, scales, lacks, acc, count, powers):
+    """Leaf values 2^(t − k) with the scale k of each region and row; t = acc in powers of two.
+
+    ``lacks`` (regions, lanes) receives the bound on values that were dropped.
+    """
     regions = acc.shape[1]
     leaves = acc.shape[2]
     for region in range(regions):
@@ -66,8 +70,10 @@ def exponentiate_leaves(values, scales, acc, count, powers):
                 largest = max(largest, acc[lane, region, i])
             scale = np.ceil(largest * LOG2E) if largest > -1e30 else 0.0
             scales[region, lane] = np.int32(scale)
+            smallest = np.float32(0.0)
             for i in range(leaves):
                 x = np.float32(acc[lane, region, i] * LOG2E - scale)
+                smallest = min(smallest, x)
                 x = max(x, np.float32(-DROPPED - 1))
                 whole = np.floor(x)
                 f = x - whole
@@ -78,6 +84,7 @@ def exponentiate_leaves(values, scales, acc, count, powers):
                 value = np.float32(_C1) + f * value
                 value = np.float32(_C0) + f * value
                 values[region * leaves + i, lane] = value * powers[-np.int32(whole)]
+            lacks[region, lane] = powers[DROPPED] if smallest < -DROPPED else np.float32(0.0)
 
 
 @nb.njit(cache=True, fastmath=_FAST)
@@ -144,18 +151,24 @@ def add_weighted(out, out_row, weights, start, product, n_products, sums):
 
 @nb.njit(cache=True, fastmath=_FAST)
 def combine_partitions(
-    values, value_row, scales, region, partials, partial_row, partial_scales, first_partition,
-    branching, sums, flagged, work, work_bits, child_scales, child_region, children,
+    values, value_row, scales, lacks, region, partials, partial_row, partial_scales,
+    first_partition, branching, sums, work, work_bits, child_region, children,
 ):  # fmt: skip
-    """Add a region's partitions on a common scale and normalise by a power of two."""
+    """Add a region's partitions on a common scale and normalise by a power of two.
+
+    Values stay below 2 and bounds below 4, so a product lacks at most 4^(children − 1) times the
+    sum of its factors' bounds, and a weighted sum no more than its worst product.
+    """
+    growth = np.float32(4.0 ** (children - 1))
     for j in range(branching):
         for lane in range(LANES):
             total = np.int32(0)
             for c in range(children):
-                total += child_scales[child_region + j * children + c, lane]
+                total += scales[child_region + j * children + c, lane]
             partial_scales[first_partition + j, lane] = total
     for lane in range(LANES):
         scales[region, lane] = partial_scales[first_partition, lane]
+        lacks[region, lane] = np.float32(0.0)
     for j in range(1, branching):
         for lane in range(LANES):
             scales[region, lane] = max(scales[region, lane], partial_scales[first_partition + j, lane])
@@ -166,23 +179,28 @@ def combine_partitions(
         for lane in range(LANES):
             shift = partial_scales[first_partition + j, lane] - scales[region, lane]
             work_bits[lane] = (np.int32(127) + shift) << np.int32(23) if shift > -126 else np.int32(0)
+        for lane in range(LANES):
+            lack = np.float32(0.0)
+            for c in range(children):
+                lack += lacks[child_region + j * children + c, lane]
+            lacks[region, lane] = max(lacks[region, lane], growth * lack * work[lane])
         for s in range(sums):
             for lane in range(LANES):
                 values[value_row + s, lane] += (
                     partials[partial_row + j * sums + s, lane] * work[lane]
                 )
     for lane in range(LANES):
-        work[lane] = np.float32(0.0)
+        # a region without any value at all still needs a positive number here
+        work[lane] = max(lacks[region, lane], np.float32(1e-37))
     for s in range(sums):
         for lane in range(LANES):
             work[lane] = max(work[lane], values[value_row + s, lane])
     for lane in range(LANES):
         power = (work_bits[lane] >> np.int32(23)) - np.int32(127)
-        if power < -TRUSTED:
-            flagged[lane] = True
-            power = np.int32(0)
         scales[region, lane] += power
         work_bits[lane] = (np.int32(127) - power) << np.int32(23)
+    for lane in range(LANES):
+        lacks[region, lane] *= work[lane]
     for s in range(sums):
         for lane in range(LANES):
             values[value_row + s, lane] *= work[lane]
