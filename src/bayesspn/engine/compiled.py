@@ -81,7 +81,7 @@ def lay_out(graph: RegionGraph) -> Geometry:
         _bases(regions * nodes)[:-1],
         _bases(regions)[:-1],
         _bases(inner * branching),
-        _bases(inner * branching * sums),
+        _bases(np.where(branching > 1, inner * branching * sums, 0)),
         _bases(inner * sums * branching * products),
         graph.children,
         graph.products == "shared",

@@ -1,4 +1,7 @@
-"""Tables of leaf log densities, made once per circuit for tabulated columns, once per block else."""
+"""Tables of leaf log densities, made once per circuit for tabulated columns, once per block else.
+
+The kernels work in powers of two, so the tables hold binary logarithms.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +16,12 @@ from bayesspn.leaves.densities import log_density, log_model_parts
 from bayesspn.leaves.family import Array
 from bayesspn.rows import Dictionary, RowBlock
 
+_LOG2E = 1.4426950408889634
+
 
 @dataclass(frozen=True, eq=False)
 class CircuitTables:
-    """Leaf log densities of a circuit on a dictionary.
+    """Binary log densities of the leaves of a circuit on a dictionary.
 
     Attributes
     ----------
@@ -41,7 +46,7 @@ class CircuitTables:
         for k, d in enumerate(dense_columns):
             observed = np.flatnonzero(~np.isnan(block.dense[k]))
             values = block.dense[k, observed]
-            dense[k, observed] = log_density(self.circuit.densities, int(d), values)
+            dense[k, observed] = _LOG2E * log_density(self.circuit.densities, int(d), values)
         return LeafTables(
             self.constant,
             self.deviations,
@@ -70,6 +75,7 @@ def tabulate(circuit: Circuit, dictionary: Dictionary, dtype: type[np.floating])
         deviations[base[d] : base[d + 1] - 1] = log_density(
             circuit.densities, int(d), dictionary.values[d]
         )
+    deviations *= _LOG2E
     reference = deviations[base[dictionary.tabulated] + dictionary.reference[dictionary.tabulated]]
     constant = np.zeros((graph.n_leaf_regions, graph.leaves))
     np.add.at(constant, circuit.scope.leaf_regions[dictionary.tabulated], reference)

@@ -32,7 +32,7 @@ class Geometry(NamedTuple):
 
 
 class LeafTables(NamedTuple):
-    """Log densities of leaves, arranged for one block; see `bayesspn.engine.tables`."""
+    """Binary log densities of leaves, arranged for one block; see `bayesspn.engine.tables`."""
 
     constant: np.ndarray  # (regions, leaves)
     deviations: np.ndarray  # (features, paths, leaves)
@@ -42,49 +42,127 @@ class LeafTables(NamedTuple):
     dense_columns: np.ndarray  # (dense columns,)
 
 
+class Workspace(NamedTuple):
+    """Arrays of one thread; the last axis is the lanes'."""
+
+    values: np.ndarray  # (nodes, lanes), levels one after the other, leaves last
+    bits: np.ndarray  # the same memory as int32
+    scales: np.ndarray  # (regions, lanes)
+    lacks: np.ndarray  # (regions, lanes)
+    partials: np.ndarray  # (partition sums, lanes), levels with several partitions per region
+    partial_scales: np.ndarray  # (partitions, lanes)
+    product: np.ndarray  # (most products of a partition, lanes)
+    factor: np.ndarray  # (lanes,)
+    factor_bits: np.ndarray  # the same memory as int32
+    whole: np.ndarray  # (lanes,)
+    turned: np.ndarray  # (leaves, lanes), of the leaf tables' type
+    largest: np.ndarray  # (lanes,), of the leaf tables' type
+    acc: np.ndarray  # (leaf regions, lanes, leaves), of the leaf tables' type
+    leaf_log: np.ndarray  # (leaf regions, leaves), natural logs of one row
+    local: np.ndarray  # (most children of a sum,)
+    row_values: np.ndarray  # (nodes,)
+    uniforms: np.ndarray  # (visited sums,)
+    positions: np.ndarray  # (visited nodes, 2)
+
+
+@nb.njit(cache=True)
+def make_workspace(geometry, tables):
+    """Allocate the arrays of one thread."""
+    levels = geometry.branching.shape[0]
+    n_values = geometry.value_base[levels] + geometry.regions[levels] * geometry.nodes[levels]
+    n_regions = geometry.region_base[levels] + geometry.regions[levels]
+    dtype = tables.constant.dtype
+    regions, leaves = tables.constant.shape
+    values = np.zeros((n_values, LANES), dtype=np.float32)
+    factor = np.zeros(LANES, dtype=np.float32)
+    most_products = max(geometry.products.max(), geometry.branching.max())
+    visited_sums = 0
+    width = 1
+    for _ in range(levels):
+        visited_sums += width
+        width *= geometry.children
+    return Workspace(
+        values,
+        values.view(np.int32),
+        np.zeros((n_regions, LANES), dtype=np.int32),
+        np.zeros((n_regions, LANES), dtype=np.float32),
+        np.zeros((geometry.partial_base[levels], LANES), dtype=np.float32),
+        np.zeros((geometry.partition_base[levels], LANES), dtype=np.int32),
+        np.zeros((most_products, LANES), dtype=np.float32),
+        factor,
+        factor.view(np.int32),
+        np.zeros(LANES, dtype=np.int32),
+        np.zeros((leaves, LANES), dtype=dtype),
+        np.zeros(LANES, dtype=dtype),
+        np.zeros((regions, LANES, leaves), dtype=dtype),
+        np.zeros((regions, leaves), dtype=np.float64),
+        np.zeros(most_products, dtype=np.float64),
+        np.zeros(n_values, dtype=np.float64),
+        np.zeros(visited_sums, dtype=np.float64),
+        np.zeros((visited_sums + width, 2), dtype=np.int64),
+    )
+
+
+@nb.njit(cache=True)
+def _evaluate_region(work, geometry, weights, level, region):
+    """Evaluate the sums of a region whose children are done."""
+    branching = geometry.branching[level]
+    products = geometry.products[level]
+    sums = geometry.nodes[level]
+    nodes = geometry.nodes[level + 1]
+    children = geometry.children
+    values = work.values[geometry.value_base[level] + region * sums :]
+    partials = work.partials[geometry.partial_base[level] + region * branching * sums :]
+    for j in range(branching):
+        partition = region * branching + j
+        below = work.values[geometry.value_base[level + 1] + partition * children * nodes :]
+        upward.multiply_children(work.product, below, nodes, children, geometry.shared)
+        start = geometry.weight_base[level] + partition * products * sums
+        out = partials[j * sums :] if branching > 1 else values
+        upward.add_weighted(out, weights[start:], work.product, products, sums)
+    partial_scales = work.partial_scales[geometry.partition_base[level] + region * branching :]
+    here = geometry.region_base[level] + region
+    child = geometry.region_base[level + 1] + region * branching * children
+    upward.scale_partitions(
+        partial_scales, work.scales[here], work.lacks[here], work.scales[child:],
+        work.lacks[child:], branching, children, work.factor, work.factor_bits,
+    )  # fmt: skip
+    if branching > 1:
+        upward.add_partitions(
+            values, partials, partial_scales, work.scales[here], branching, sums, work.factor,
+            work.factor_bits,
+        )  # fmt: skip
+    upward.normalise(
+        values, work.scales[here], work.lacks[here], sums, work.factor, work.factor_bits
+    )
+
+
 @nb.njit(cache=True)
 def _evaluate_group(work, geometry, weights):
-    values, scales, lacks, partials, partial_scales, product, lane_work, lane_bits = work
+    """Evaluate all regions, each as soon as its children are done and still in the cache."""
     levels = geometry.branching.shape[0]
-    children = geometry.children
-    for level in range(levels - 1, -1, -1):
-        branching = geometry.branching[level]
-        products = geometry.products[level]
-        sums = geometry.nodes[level]
-        nodes = geometry.nodes[level + 1]
-        for region in range(geometry.regions[level]):
-            partial_row = geometry.partial_base[level] + region * branching * sums
-            for j in range(branching):
-                partition = region * branching + j
-                child = geometry.value_base[level + 1] + partition * children * nodes
-                upward.multiply_children(product, values, child, nodes, children, geometry.shared)
-                start = geometry.weight_base[level] + partition * products * sums
-                upward.add_weighted(
-                    partials, partial_row + j * sums, weights, start, product, products, sums
-                )
-            upward.combine_partitions(
-                values,
-                geometry.value_base[level] + region * sums,
-                scales,
-                lacks,
-                geometry.region_base[level] + region,
-                partials,
-                partial_row,
-                partial_scales,
-                geometry.partition_base[level] + region * branching,
-                branching,
-                sums,
-                lane_work,
-                lane_bits,
-                geometry.region_base[level + 1] + region * branching * children,
-                children,
-            )
+    leaves = geometry.nodes[levels]
+    for leaf_region in range(geometry.regions[levels]):
+        at = geometry.value_base[levels] + leaf_region * leaves
+        here = geometry.region_base[levels] + leaf_region
+        upward.exponentiate_leaves(
+            work.values[at:], work.bits[at:], work.scales[here], work.lacks[here],
+            work.acc[leaf_region], work.turned, work.largest, work.whole,
+        )  # fmt: skip
+        region = leaf_region
+        for level in range(levels - 1, -1, -1):
+            siblings = geometry.branching[level] * geometry.children
+            if (region + 1) % siblings != 0:
+                break
+            region //= siblings
+            _evaluate_region(work, geometry, weights, level, region)
 
 
 @nb.njit(cache=True, fastmath={"contract", "reassoc", "nsz", "arcp"})
-def _draw_edge(work, local, geometry, weights, level, region, s, lane, u):
+def _draw_edge(work, geometry, weights, level, region, s, lane, u):
     """Draw an edge of a sum for one lane: the partition from the kept sums, then the product."""
-    values, _, _, partials, partial_scales, _, _, _ = work
+    values, partials, partial_scales = work.values, work.partials, work.partial_scales
+    local = work.local
     branching = geometry.branching[level]
     products = geometry.products[level]
     sums = geometry.nodes[level]
@@ -170,11 +248,9 @@ def step_down(geometry, level, region, edge, positions, at):
 
 
 @nb.njit(cache=True)
-def _draw_tree(
-    edges, work, local, row_values, is_exact, geometry, weights_down, log_weights, lane, uniforms,
-    positions,
-):  # fmt: skip
+def _draw_tree(edges, work, doubtful, geometry, weights_down, log_weights, lane):
     """Draw one induced tree: the edge of every visited sum, level by level."""
+    positions = work.positions
     positions[0, 0] = 0
     positions[0, 1] = 0
     here = 0
@@ -183,55 +259,49 @@ def _draw_tree(
         for position in range(width):
             v = here + position
             region, s = positions[v, 0], positions[v, 1]
-            if is_exact:
+            if doubtful:
                 edge = exact.draw_edge(
-                    row_values, log_weights, geometry, level, region, s, uniforms[v]
+                    work.row_values, log_weights, geometry, level, region, s, work.uniforms[v]
                 )
             else:
                 edge = _draw_edge(
-                    work, local, geometry, weights_down, level, region, s, lane, uniforms[v]
+                    work, geometry, weights_down, level, region, s, lane, work.uniforms[v]
                 )
             edges[v] = edge
-            step_down(
-                geometry, level, region, edge, positions, here + width + position * geometry.children
-            )
+            behind = here + width + position * geometry.children
+            step_down(geometry, level, region, edge, positions, behind)
         here += width
         width *= geometry.children
 
 
 @nb.njit(cache=True)
 def _assign_group(
-    first, count, work, acc, local, row_values, uniforms, positions, powers, geometry, tables,
-    row_start, row_features, copy_start, copy_ids, weights_up, weights_down, log_weights, key, sweep,
-    draw, edges, log_likelihood,
+    first, count, work, geometry, tables, row_start, row_features, copy_start, copy_ids, weights_up,
+    weights_down, log_weights, key, sweep, draw, edges, log_likelihood,
 ):  # fmt: skip
-    values, scales, lacks, _, _, _, _, _ = work
-    levels = geometry.branching.shape[0]
-    leaf_value = geometry.value_base[levels]
-    leaf_region = geometry.region_base[levels]
     upward.sum_leaves(
-        acc, first, count, tables.constant, tables.deviations, tables.feature_column,
+        work.acc, first, count, tables.constant, tables.deviations, tables.feature_column,
         tables.leaf_regions, row_start, row_features, tables.dense, tables.dense_columns,
     )  # fmt: skip
-    upward.exponentiate_leaves(
-        values[leaf_value:], scales[leaf_region:], lacks[leaf_region:], acc, count, powers
-    )
     _evaluate_group(work, geometry, weights_up)
     sums_visited = edges.shape[1]
     for lane in range(count):
         row = first + lane
-        doubtful = not lacks[0, lane] < upward.TOLERANCE * values[0, lane]
+        doubtful = not work.lacks[0, lane] < upward.TOLERANCE * work.values[0, lane]
         if doubtful:
-            log_likelihood[row] = exact.evaluate_row(row_values, acc[lane], log_weights, geometry)
+            for region in range(work.acc.shape[0]):
+                for i in range(work.acc.shape[2]):
+                    work.leaf_log[region, i] = _LN2 * work.acc[region, lane, i]
+            log_likelihood[row] = exact.evaluate_row(
+                work.row_values, work.leaf_log, log_weights, geometry
+            )
         else:
-            log_likelihood[row] = np.log(np.float64(values[0, lane])) + _LN2 * scales[0, lane]
+            log_value = np.log(np.float64(work.values[0, lane]))
+            log_likelihood[row] = log_value + _LN2 * work.scales[0, lane]
         if draw:
             for copy in range(copy_start[row], copy_start[row + 1]):
-                fill_uniforms(uniforms, copy_ids[copy], sweep, key[0], key[1], 0, sums_visited)
-                _draw_tree(
-                    edges[copy], work, local, row_values, doubtful, geometry, weights_down,
-                    log_weights, lane, uniforms, positions,
-                )  # fmt: skip
+                fill_uniforms(work.uniforms, copy_ids[copy], sweep, key[0], key[1], 0, sums_visited)
+                _draw_tree(edges[copy], work, doubtful, geometry, weights_down, log_weights, lane)
 
 
 @nb.njit(cache=True, parallel=True)
@@ -254,43 +324,14 @@ def assign_rows(
         Receives the log density of every distinct row.
     """
     rows = log_likelihood.shape[0]
-    levels = geometry.branching.shape[0]
     groups = (rows + LANES - 1) // LANES
     tasks = min(threads, groups)
-    n_values = geometry.value_base[levels] + geometry.regions[levels] * geometry.nodes[levels]
-    n_regions = geometry.region_base[levels] + geometry.regions[levels]
-    most_products = max(geometry.products.max(), geometry.branching.max())
-    visited = 1
-    width = 1
-    for _ in range(levels):
-        width *= geometry.children
-        visited += width
     for task in nb.prange(tasks):
-        lane_work = np.zeros(LANES, dtype=np.float32)
-        work = (
-            np.zeros((n_values, LANES), dtype=np.float32),
-            np.zeros((n_regions, LANES), dtype=np.int32),
-            np.zeros((n_regions, LANES), dtype=np.float32),
-            np.zeros((geometry.partial_base[levels], LANES), dtype=np.float32),
-            np.zeros((geometry.partition_base[levels], LANES), dtype=np.int32),
-            np.zeros((most_products, LANES), dtype=np.float32),
-            lane_work,
-            lane_work.view(np.int32),
-        )
-        acc = np.zeros(
-            (LANES, tables.constant.shape[0], tables.constant.shape[1]), dtype=tables.constant.dtype
-        )
-        local = np.zeros(most_products, dtype=np.float64)
-        row_values = np.zeros(n_values, dtype=np.float64)
-        uniforms = np.zeros(edges.shape[1], dtype=np.float64)
-        positions = np.zeros((visited, 2), dtype=np.int64)
-        powers = np.zeros(upward.DROPPED + 2, dtype=np.float32)
-        for power in range(upward.DROPPED + 1):
-            powers[power] = 2.0**-power
+        work = make_workspace(geometry, tables)
         for group in range(task * groups // tasks, (task + 1) * groups // tasks):
             first = group * LANES
             _assign_group(
-                first, min(LANES, rows - first), work, acc, local, row_values, uniforms, positions,
-                powers, geometry, tables, row_start, row_features, copy_start, copy_ids, weights_up,
-                weights_down, log_weights, key, sweep, draw, edges, log_likelihood,
+                first, min(LANES, rows - first), work, geometry, tables, row_start, row_features,
+                copy_start, copy_ids, weights_up, weights_down, log_weights, key, sweep, draw,
+                edges, log_likelihood,
             )  # fmt: skip
