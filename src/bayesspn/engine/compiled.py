@@ -131,7 +131,9 @@ def row_pass(circuit: Circuit, rows: EncodedRows, address: Address) -> RowSums:
     return RowSums(
         sums.edge_counts(),
         tuple(
-            total[:, : group.n_slots].reshape(len(group), group.n_slots, *shape)
+            np.ascontiguousarray(total[:, : group.n_slots]).reshape(
+                len(group), group.n_slots, *shape
+            )
             for group, total in zip(leaves.groups, sums.finish(), strict=True)
         ),
         row_ids[order],

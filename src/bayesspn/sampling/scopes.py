@@ -7,7 +7,7 @@ import numba as nb
 import numpy as np
 
 from bayesspn.engine.circuit import RowSums
-from bayesspn.leaves.columns import Leaves
+from bayesspn.engine.kernels.evidence import categorical_evidence
 from bayesspn.leaves.family import Array
 from bayesspn.model import Hyper
 from bayesspn.rows import Dictionary
@@ -36,14 +36,18 @@ def region_evidence(dictionary: Dictionary, hyper: Hyper, sums: RowSums) -> Arra
     evidence = np.zeros((len(leaves.columns), regions))
     for g, group in enumerate(leaves.groups):
         prior = group.hyper(hyper.phi[g])
+        if group.family.one_hot:
+            marginal = np.empty((len(group), regions))
+            categorical_evidence(marginal, prior[:, 0, 0], sums.statistics[g])
+            evidence[group.columns] += marginal
+            continue
         chunk = max(1, _CHUNK_CELLS // sums.statistics[g][0].size)
         for start in range(0, len(group), chunk):
             members = slice(start, start + chunk)
             slots = _unscaled(dictionary, g, sums)[members]
             n, totals = counts_and_totals(group, slots)
             marginal = group.family.log_marginal(prior[members], n, totals).sum(axis=2)
-            # a group can hold several models of one column
-            np.add.at(evidence, group.columns[members], marginal)
+            evidence[group.columns[members]] += marginal
     if leaves.mixed.size:
         evidence[leaves.mixed] += _mixing_evidence(dictionary, hyper, sums)
     return evidence

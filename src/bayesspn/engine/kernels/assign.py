@@ -9,7 +9,7 @@ import numba as nb
 import numpy as np
 
 from bayesspn.engine.kernels import exact, upward
-from bayesspn.engine.kernels.upward import LANES
+from bayesspn.engine.kernels.vectors import LANES
 from bayesspn.randomness import fill_uniforms
 
 _LN2 = 0.6931471805599453
@@ -46,17 +46,12 @@ class Workspace(NamedTuple):
     """Arrays of one thread; the last axis is the lanes'."""
 
     values: np.ndarray  # (nodes, lanes), levels one after the other, leaves last
-    bits: np.ndarray  # the same memory as int32
     scales: np.ndarray  # (regions, lanes)
     lacks: np.ndarray  # (regions, lanes)
     partials: np.ndarray  # (partition sums, lanes), levels with several partitions per region
     partial_scales: np.ndarray  # (partitions, lanes)
     product: np.ndarray  # (most products of a partition, lanes)
-    factor: np.ndarray  # (lanes,)
-    factor_bits: np.ndarray  # the same memory as int32
-    whole: np.ndarray  # (lanes,)
-    turned: np.ndarray  # (leaves, lanes), of the leaf tables' type
-    largest: np.ndarray  # (lanes,), of the leaf tables' type
+    turned: np.ndarray  # (leaves, lanes)
     acc: np.ndarray  # (leaf regions, lanes, leaves), of the leaf tables' type
     leaf_log: np.ndarray  # (leaf regions, leaves), natural logs of one row
     local: np.ndarray  # (most children of a sum,)
@@ -73,8 +68,6 @@ def make_workspace(geometry, tables):
     n_regions = geometry.region_base[levels] + geometry.regions[levels]
     dtype = tables.constant.dtype
     regions, leaves = tables.constant.shape
-    values = np.zeros((n_values, LANES), dtype=np.float32)
-    factor = np.zeros(LANES, dtype=np.float32)
     most_products = max(geometry.products.max(), geometry.branching.max())
     visited_sums = 0
     width = 1
@@ -82,18 +75,13 @@ def make_workspace(geometry, tables):
         visited_sums += width
         width *= geometry.children
     return Workspace(
-        values,
-        values.view(np.int32),
+        np.zeros((n_values, LANES), dtype=np.float32),
         np.zeros((n_regions, LANES), dtype=np.int32),
         np.zeros((n_regions, LANES), dtype=np.float32),
         np.zeros((geometry.partial_base[levels], LANES), dtype=np.float32),
         np.zeros((geometry.partition_base[levels], LANES), dtype=np.int32),
         np.zeros((most_products, LANES), dtype=np.float32),
-        factor,
-        factor.view(np.int32),
-        np.zeros(LANES, dtype=np.int32),
-        np.zeros((leaves, LANES), dtype=dtype),
-        np.zeros(LANES, dtype=dtype),
+        np.zeros((leaves, LANES), dtype=np.float32),
         np.zeros((regions, LANES, leaves), dtype=dtype),
         np.zeros((regions, leaves), dtype=np.float64),
         np.zeros(most_products, dtype=np.float64),
@@ -111,30 +99,32 @@ def _evaluate_region(work, geometry, weights, level, region):
     sums = geometry.nodes[level]
     nodes = geometry.nodes[level + 1]
     children = geometry.children
-    values = work.values[geometry.value_base[level] + region * sums :]
-    partials = work.partials[geometry.partial_base[level] + region * branching * sums :]
+    at = geometry.value_base[level] + region * sums
+    partial = geometry.partial_base[level] + region * branching * sums
     for j in range(branching):
         partition = region * branching + j
-        below = work.values[geometry.value_base[level + 1] + partition * children * nodes :]
-        upward.multiply_children(work.product, below, nodes, children, geometry.shared)
+        below = geometry.value_base[level + 1] + partition * children * nodes
+        upward.multiply_children(
+            work.product, work.values, below, nodes, children, geometry.shared
+        )
         start = geometry.weight_base[level] + partition * products * sums
-        out = partials[j * sums :] if branching > 1 else values
-        upward.add_weighted(out, weights[start:], work.product, products, sums)
-    partial_scales = work.partial_scales[geometry.partition_base[level] + region * branching :]
+        if branching > 1:
+            out, first = work.partials, partial + j * sums
+        else:
+            out, first = work.values, at
+        upward.add_weighted(out, first, weights, start, work.product, products, sums)
+    partition = geometry.partition_base[level] + region * branching
     here = geometry.region_base[level] + region
     child = geometry.region_base[level + 1] + region * branching * children
     upward.scale_partitions(
-        partial_scales, work.scales[here], work.lacks[here], work.scales[child:],
-        work.lacks[child:], branching, children, work.factor, work.factor_bits,
-    )  # fmt: skip
+        work.partial_scales, partition, work.scales, work.lacks, here, child, branching, children
+    )
     if branching > 1:
         upward.add_partitions(
-            values, partials, partial_scales, work.scales[here], branching, sums, work.factor,
-            work.factor_bits,
+            work.values, at, work.partials, partial, work.partial_scales, partition, work.scales,
+            here, branching, sums,
         )  # fmt: skip
-    upward.normalise(
-        values, work.scales[here], work.lacks[here], sums, work.factor, work.factor_bits
-    )
+    upward.normalise(work.values, at, work.scales, work.lacks, here, sums)
 
 
 @nb.njit(cache=True)
@@ -146,9 +136,8 @@ def _evaluate_group(work, geometry, weights):
         at = geometry.value_base[levels] + leaf_region * leaves
         here = geometry.region_base[levels] + leaf_region
         upward.exponentiate_leaves(
-            work.values[at:], work.bits[at:], work.scales[here], work.lacks[here],
-            work.acc[leaf_region], work.turned, work.largest, work.whole,
-        )  # fmt: skip
+            work.values, at, work.scales, work.lacks, here, work.acc[leaf_region], work.turned
+        )
         region = leaf_region
         for level in range(levels - 1, -1, -1):
             siblings = geometry.branching[level] * geometry.children

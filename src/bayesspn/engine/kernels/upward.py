@@ -5,8 +5,7 @@ before the root. Leaf values below 2^-60 of their region's largest are set to ze
 region's values may lack for it is bounded on the way up; a row whose bound at the root is not far
 below its value is evaluated again by `exact`.
 
-The functions take slices that start where they work: the compiler vectorises plain loops over
-lanes well, but not through offsets that it cannot bound.
+Arrays with a lanes axis are addressed by the number of their first element, in units of vectors.
 """
 # mypy: disable-error-code="no-untyped-def"
 
@@ -15,8 +14,8 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
-#: Rows that are evaluated side by side.
-LANES = 32
+from bayesspn.engine.kernels import vectors as vec
+from bayesspn.engine.kernels.vectors import LANES
 
 #: Leaf values this many powers of two below the largest of their region are dropped.
 DROPPED = 60
@@ -59,181 +58,188 @@ def sum_leaves(
                     acc[region, lane, i] += dense[k, row, q, i]
 
 
-@nb.njit(cache=True, fastmath=_FAST)
-def exponentiate_leaves(values, bits, scales, lacks, logs, turned, largest, whole):
+@nb.njit(cache=True)
+def exponentiate_leaves(values, at, scales, lacks, region, logs, turned):
     """Leaf values 2^(t − k) of one region, with a scale k per lane and t = logs.
 
     Parameters
     ----------
-    values, bits : float32 array of shape (leaves, lanes) and the same memory as int32
-    scales, lacks : int32, float32 arrays of shape (lanes,)
-        Receive k and the bound on values that were dropped.
+    values : float32 array
+        Receives the region's leaves from vector ``at`` on.
+    scales, lacks : int32, float32 arrays
+        Receive k and the bound on values that were dropped, at vector ``region``.
     logs : array of shape (lanes, leaves)
-    turned, largest, whole : arrays of shape (leaves, lanes), (lanes,), (lanes,)
-        Work space, of the type of logs twice, and int32.
+    turned : float32 array of shape (leaves, lanes)
+        Work space.
     """
     leaves = logs.shape[1]
     for lane in range(LANES):
-        for i in range(leaves):
-            turned[i, lane] = logs[lane, i]
-    for lane in range(LANES):
-        largest[lane] = turned[0, lane]
-    for i in range(1, leaves):
-        for lane in range(LANES):
-            largest[lane] = max(largest[lane], turned[i, lane])
-    for lane in range(LANES):
+        largest = logs[lane, 0]
+        for i in range(1, leaves):
+            largest = max(largest, logs[lane, i])
         # a row without any support has no scale
-        largest[lane] = np.ceil(largest[lane]) if largest[lane] > -2e9 else largest.dtype.type(0)
-        scales[lane] = np.int32(largest[lane])
-        lacks[lane] = np.float32(0.0)
+        largest = np.ceil(largest) if largest > -2e9 else logs.dtype.type(0)
+        scales[region, lane] = np.int32(largest)
+        for i in range(leaves):
+            turned[i, lane] = np.float32(logs[lane, i] - largest)
+    lowest = vec.splat(np.float32(-DROPPED - 1))
+    kept = vec.splat_integer(np.int32(-DROPPED))
+    mantissa = vec.splat_integer(np.int32(23))
+    nothing = vec.splat(np.float32(-(2.0**-DROPPED)))
+    lack = vec.splat(np.float32(2.0**-DROPPED))
+    bound = vec.splat(np.float32(0.0))
     for i in range(leaves):
-        for lane in range(LANES):
-            x = np.float32(turned[i, lane] - largest[lane])
-            x = max(x, np.float32(-DROPPED - 1))
-            floor = np.floor(x)
-            f = x - floor
-            value = np.float32(_C5) + f * np.float32(_C6)
-            value = np.float32(_C4) + f * value
-            value = np.float32(_C3) + f * value
-            value = np.float32(_C2) + f * value
-            value = np.float32(_C1) + f * value
-            values[i, lane] = np.float32(_C0) + f * value
-            whole[lane] = np.int32(floor)
-        for lane in range(LANES):
-            scaled = bits[i, lane] + (whole[lane] << np.int32(23))
-            bits[i, lane] = scaled if whole[lane] >= -DROPPED else np.int32(0)
-            lack = np.float32(0.0) if whole[lane] >= -DROPPED else np.float32(2.0**-DROPPED)
-            lacks[lane] = max(lacks[lane], lack)
+        x = vec.maximum(vec.load(turned, i * LANES), lowest)
+        floor = vec.floor(x)
+        f = vec.subtract(x, floor)
+        value = vec.multiply_add(f, vec.splat(np.float32(_C6)), vec.splat(np.float32(_C5)))
+        value = vec.multiply_add(f, value, vec.splat(np.float32(_C4)))
+        value = vec.multiply_add(f, value, vec.splat(np.float32(_C3)))
+        value = vec.multiply_add(f, value, vec.splat(np.float32(_C2)))
+        value = vec.multiply_add(f, value, vec.splat(np.float32(_C1)))
+        value = vec.multiply_add(f, value, vec.splat(np.float32(_C0)))
+        whole = vec.to_integers(floor)
+        scaled = vec.add_integers(vec.bits_of(value), vec.shift_left(whole, mantissa))
+        vec.store(values, (at + i) * LANES, vec.where_at_least(whole, kept, vec.floats_of(scaled)))
+        # 2^-DROPPED where the value was dropped, 0 where it was kept
+        dropped = vec.add(vec.where_at_least(whole, kept, nothing), lack)
+        bound = vec.maximum(bound, dropped)
+    vec.store(lacks, region * LANES, bound)
 
 
-@nb.njit(cache=True, fastmath=_FAST)
-def multiply_children(product, values, nodes, children, shared):
-    """Products of one partition; ``values`` starts with its first child's nodes."""
+@nb.njit(cache=True)
+def multiply_children(product, values, at, nodes, children, shared):
+    """Products of one partition, whose first child's nodes start at vector ``at``."""
     if children == 1:
         for e in range(nodes):
-            for lane in range(LANES):
-                product[e, lane] = values[e, lane]
+            vec.store(product, e * LANES, vec.load(values, (at + e) * LANES))
         return
     if shared:
         for e in range(nodes):
-            for lane in range(LANES):
-                product[e, lane] = values[e, lane] * values[nodes + e, lane]
-            for c in range(2, children):
-                for lane in range(LANES):
-                    product[e, lane] *= values[c * nodes + e, lane]
+            value = vec.load(values, (at + e) * LANES)
+            for c in range(1, children):
+                value = vec.multiply(value, vec.load(values, (at + c * nodes + e) * LANES))
+            vec.store(product, e * LANES, value)
         return
     # Cross products in lexicographic order: the last child first, then one more in front.
-    last = values[(children - 1) * nodes :]
-    size = nodes
+    last = at + (children - 1) * nodes
     for e in range(nodes):
-        for lane in range(LANES):
-            product[e, lane] = last[e, lane]
+        vec.store(product, e * LANES, vec.load(values, (last + e) * LANES))
+    size = nodes
     for c in range(children - 2, -1, -1):
         for i in range(nodes - 1, -1, -1):
-            factor = values[c * nodes + i]
-            ahead = product[i * size : (i + 1) * size]
+            factor = vec.load(values, (at + c * nodes + i) * LANES)
             for e in range(size):
-                for lane in range(LANES):
-                    ahead[e, lane] = factor[lane] * product[e, lane]
+                value = vec.multiply(factor, vec.load(product, e * LANES))
+                vec.store(product, (i * size + e) * LANES, value)
         size *= nodes
 
 
-@nb.njit(cache=True, fastmath=_FAST)
-def add_weighted(out, weights, product, n_products, sums):
-    """Row s of out: Σ_e weights[e * sums + s] product[e]."""
-    for s in range(sums):
-        for lane in range(LANES):
-            out[s, lane] = np.float32(0.0)
-    fours = n_products // 4
+@nb.njit(cache=True)
+def add_weighted(out, at, weights, start, product, n_products, sums):
+    """Vector at + s of out: Σ_e weights[start + e · sums + s] product[e]; four sums at a time."""
+    zero = vec.splat(np.float32(0.0))
+    fours = sums // 4
     for four in range(fours):
-        e = 4 * four
-        at = e * sums
-        for s in range(sums):
-            w0 = weights[at + s]
-            w1 = weights[at + sums + s]
-            w2 = weights[at + 2 * sums + s]
-            w3 = weights[at + 3 * sums + s]
-            for lane in range(LANES):
-                out[s, lane] += (
-                    w0 * product[e, lane]
-                    + w1 * product[e + 1, lane]
-                    + w2 * product[e + 2, lane]
-                    + w3 * product[e + 3, lane]
-                )
-    for e in range(4 * fours, n_products):
-        for s in range(sums):
-            weight = weights[e * sums + s]
-            for lane in range(LANES):
-                out[s, lane] += weight * product[e, lane]
+        s = 4 * four
+        sum_0, sum_1, sum_2, sum_3 = zero, zero, zero, zero
+        for e in range(n_products):
+            factor = vec.load(product, e * LANES)
+            w = start + e * sums + s
+            sum_0 = vec.multiply_add(vec.splat(weights[w]), factor, sum_0)
+            sum_1 = vec.multiply_add(vec.splat(weights[w + 1]), factor, sum_1)
+            sum_2 = vec.multiply_add(vec.splat(weights[w + 2]), factor, sum_2)
+            sum_3 = vec.multiply_add(vec.splat(weights[w + 3]), factor, sum_3)
+        vec.store(out, (at + s) * LANES, sum_0)
+        vec.store(out, (at + s + 1) * LANES, sum_1)
+        vec.store(out, (at + s + 2) * LANES, sum_2)
+        vec.store(out, (at + s + 3) * LANES, sum_3)
+    for s in range(4 * fours, sums):
+        # two running sums hide the latency of the additions
+        even, odd = zero, zero
+        for pair in range(n_products // 2):
+            w = start + 2 * pair * sums + s
+            factor = vec.load(product, 2 * pair * LANES)
+            even = vec.multiply_add(vec.splat(weights[w]), factor, even)
+            factor = vec.load(product, (2 * pair + 1) * LANES)
+            odd = vec.multiply_add(vec.splat(weights[w + sums]), factor, odd)
+        if n_products % 2 == 1:
+            factor = vec.load(product, (n_products - 1) * LANES)
+            weight = vec.splat(weights[start + (n_products - 1) * sums + s])
+            even = vec.multiply_add(weight, factor, even)
+        vec.store(out, (at + s) * LANES, vec.add(even, odd))
 
 
-@nb.njit(cache=True, fastmath=_FAST)
-def scale_partitions(
-    partial_scales, scales, lacks, child_scales, child_lacks, branching, children, work, work_bits
-):
+@nb.njit(cache=True, inline="always")
+def power_of_two(exponent):
+    """2^exponent as floats for a vector of integers up to 127, 0 below −126."""
+    bits = vec.shift_left(
+        vec.add_integers(exponent, vec.splat_integer(np.int32(127))),
+        vec.splat_integer(np.int32(23)),
+    )
+    return vec.floats_of(
+        vec.where_at_least(exponent, vec.splat_integer(np.int32(-126)), bits)
+    )
+
+
+@nb.njit(cache=True)
+def scale_partitions(partial_scales, partition, scales, lacks, region, child, branching, children):
     """Scales of a region's partitions and of the region, and what the region's values may lack.
 
     Values stay below 2 and bounds below 4, so a product lacks at most 4^(children − 1) times the
     sum of its factors' bounds, and a weighted sum no more than its worst product.
     """
-    growth = np.float32(4.0 ** (children - 1))
+    top = vec.splat_integer(np.int32(-(2**31)))
     for j in range(branching):
-        for lane in range(LANES):
-            partial_scales[j, lane] = child_scales[j * children, lane]
+        total = vec.load(scales, (child + j * children) * LANES)
         for c in range(1, children):
-            for lane in range(LANES):
-                partial_scales[j, lane] += child_scales[j * children + c, lane]
-    for lane in range(LANES):
-        scales[lane] = partial_scales[0, lane]
-        lacks[lane] = np.float32(0.0)
-    for j in range(1, branching):
-        for lane in range(LANES):
-            scales[lane] = max(scales[lane], partial_scales[j, lane])
+            total = vec.add_integers(total, vec.load(scales, (child + j * children + c) * LANES))
+        vec.store(partial_scales, (partition + j) * LANES, total)
+        top = vec.maximum_integers(top, total)
+    vec.store(scales, region * LANES, top)
+    growth = vec.splat(np.float32(4.0 ** (children - 1)))
+    bound = vec.splat(np.float32(0.0))
     for j in range(branching):
-        shift_factors(work_bits, partial_scales[j], scales)
-        for c in range(children):
-            for lane in range(LANES):
-                lack = np.float32(children) * child_lacks[j * children + c, lane]
-                lacks[lane] = max(lacks[lane], growth * lack * work[lane])
+        lack = vec.load(lacks, (child + j * children) * LANES)
+        for c in range(1, children):
+            lack = vec.add(lack, vec.load(lacks, (child + j * children + c) * LANES))
+        shift = vec.subtract_integers(vec.load(partial_scales, (partition + j) * LANES), top)
+        lack = vec.multiply(vec.multiply(lack, growth), power_of_two(shift))
+        bound = vec.maximum(bound, lack)
+    vec.store(lacks, region * LANES, bound)
 
 
-@nb.njit(cache=True, fastmath=_FAST)
-def shift_factors(bits, partial_scales, scales):
-    """Write 2^(partial scale − scale) as float32 bits, 0 where that underflows."""
-    for lane in range(LANES):
-        shift = partial_scales[lane] - scales[lane]
-        bits[lane] = (np.int32(127) + shift) << np.int32(23) if shift > -126 else np.int32(0)
-
-
-@nb.njit(cache=True, fastmath=_FAST)
-def add_partitions(values, partials, partial_scales, scales, branching, sums, work, work_bits):
-    """Add partition sums (branching · sums, lanes) on the region's scale."""
+@nb.njit(cache=True)
+def add_partitions(
+    values, at, partials, partial, partial_scales, partition, scales, region, branching, sums
+):
+    """Add partition sums on the region's scale."""
+    top = vec.load(scales, region * LANES)
     for s in range(sums):
-        for lane in range(LANES):
-            values[s, lane] = np.float32(0.0)
-    for j in range(branching):
-        shift_factors(work_bits, partial_scales[j], scales)
-        part = partials[j * sums : (j + 1) * sums]
-        for s in range(sums):
-            for lane in range(LANES):
-                values[s, lane] += part[s, lane] * work[lane]
+        total = vec.splat(np.float32(0.0))
+        for j in range(branching):
+            shift = vec.subtract_integers(vec.load(partial_scales, (partition + j) * LANES), top)
+            part = vec.load(partials, (partial + j * sums + s) * LANES)
+            total = vec.multiply_add(part, power_of_two(shift), total)
+        vec.store(values, (at + s) * LANES, total)
 
 
-@nb.njit(cache=True, fastmath=_FAST)
-def normalise(values, scales, lacks, sums, work, work_bits):
+@nb.njit(cache=True)
+def normalise(values, at, scales, lacks, region, sums):
     """Divide a region's values and bound by a power of two, so that the largest is in [1, 2)."""
-    for lane in range(LANES):
-        # a region without any value at all still needs a positive number here
-        work[lane] = max(lacks[lane], np.float32(1e-37))
+    lack = vec.load(lacks, region * LANES)
+    # a region without any value at all still needs a positive number here
+    largest = vec.maximum(lack, vec.splat(np.float32(1e-37)))
     for s in range(sums):
-        for lane in range(LANES):
-            work[lane] = max(work[lane], values[s, lane])
-    for lane in range(LANES):
-        power = (work_bits[lane] >> np.int32(23)) - np.int32(127)
-        scales[lane] += power
-        work_bits[lane] = (np.int32(127) - power) << np.int32(23)
-    for lane in range(LANES):
-        lacks[lane] *= work[lane]
+        largest = vec.maximum(largest, vec.load(values, (at + s) * LANES))
+    exponent = vec.subtract_integers(
+        vec.shift_right(vec.bits_of(largest), vec.splat_integer(np.int32(23))),
+        vec.splat_integer(np.int32(127)),
+    )
+    scale = vec.add_integers(vec.load(scales, region * LANES), exponent)
+    vec.store(scales, region * LANES, scale)
+    factor = power_of_two(vec.subtract_integers(vec.splat_integer(np.int32(0)), exponent))
+    vec.store(lacks, region * LANES, vec.multiply(lack, factor))
     for s in range(sums):
-        for lane in range(LANES):
-            values[s, lane] *= work[lane]
+        value = vec.load(values, (at + s) * LANES)
+        vec.store(values, (at + s) * LANES, vec.multiply(value, factor))
