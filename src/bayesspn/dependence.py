@@ -80,9 +80,7 @@ def _reduce_pairs(values: Array, starts: NDArray[np.int64]) -> Array:
     return np.asarray(np.add.reduceat(np.add.reduceat(values, starts, axis=0), starts, axis=1))
 
 
-def draw_informed_scope(
-    rng: np.random.Generator, graph: RegionGraph, dependence: Array
-) -> Scope:
+def draw_informed_scope(rng: np.random.Generator, graph: RegionGraph, dependence: Array) -> Scope:
     """Draw a scope that keeps dependent columns together.
 
     Parameters
@@ -99,7 +97,7 @@ def draw_informed_scope(
     for level in range(graph.levels):
         branching, children = graph.branching[level], graph.children
         choice = np.zeros((graph.regions[level] * branching, columns), dtype=np.int8)
-        below = []
+        below: list[NDArray[np.int64]] = []
         for region, members in enumerate(scopes):
             for j in range(branching):
                 side = split_columns(rng, dependence[np.ix_(members, members)], children)

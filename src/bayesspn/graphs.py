@@ -67,10 +67,10 @@ class RegionGraph:
         _require_integer("leaves", self.leaves, minimum=1)
         if self.products not in get_args(Products):
             raise ValueError(f"products must be 'cross' or 'shared', got {self.products!r}")
-        if isinstance(self.partitions, Integral):
-            partitions = (int(self.partitions),) * self.depth
-        else:
+        if isinstance(self.partitions, Sequence):
             partitions = tuple(self.partitions)
+        else:
+            partitions = (self.partitions,) * self.depth
         if len(partitions) != self.depth:
             raise ValueError(
                 f"partitions must be one number or one per level: depth is {self.depth}, "

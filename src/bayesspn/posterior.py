@@ -144,9 +144,7 @@ def merge_chains(chains: Sequence[Chain]) -> Posterior:
     return Posterior(chains[0].model, tuple(chain.draws for chain in chains))
 
 
-def complete_rows(
-    rng: np.random.Generator, circuit: Circuit, X: Array, address: Address
-) -> Array:
+def complete_rows(rng: np.random.Generator, circuit: Circuit, X: Array, address: Address) -> Array:
     """Draw the missing cells of rows from a predictive circuit, top-down."""
     densities = circuit.densities
     assert isinstance(densities, PredictiveLeaves)

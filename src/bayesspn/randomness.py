@@ -49,7 +49,8 @@ class Key:
     chain: int = 0
 
     def _state(self, words: int) -> NDArray[np.uint64]:
-        return np.random.SeedSequence([self.seed, self.chain]).generate_state(words, np.uint64)
+        sequence = np.random.SeedSequence([self.seed, self.chain])
+        return np.asarray(sequence.generate_state(words, np.uint64), dtype=np.uint64)
 
     def generator(self, sweep: int, stream: Stream) -> np.random.Generator:
         """NumPy generator of one stream in one sweep."""

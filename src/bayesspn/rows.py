@@ -222,12 +222,8 @@ def _build_dictionary(leaves: Leaves, X: Array) -> tuple[NDArray[np.int32], Dict
         codes[:, d] = np.searchsorted(distinct, np.where(observed, X[:, d], distinct[0]))
         codes[~observed, d] = distinct.size
         reference[d] = _choose_reference(column, distinct, codes[:, d])
-    unscaled = Dictionary(
-        leaves, tuple(values), reference, tuple(_zero_exponents(leaves))
-    )
-    return codes, Dictionary(
-        leaves, tuple(values), reference, tuple(_exponents(unscaled, X))
-    )
+    unscaled = Dictionary(leaves, tuple(values), reference, tuple(_zero_exponents(leaves)))
+    return codes, Dictionary(leaves, tuple(values), reference, tuple(_exponents(unscaled, X)))
 
 
 def _choose_reference(column: Column, distinct: Array, codes: NDArray[np.int32]) -> int:

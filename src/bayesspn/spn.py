@@ -121,9 +121,7 @@ class SPN:
     def __str__(self) -> str:
         sums = sum(isinstance(node, SumNode) for node in self.nodes)
         products = sum(isinstance(node, ProductNode) for node in self.nodes)
-        edges = sum(
-            len(node.children) for node in self.nodes if not isinstance(node, LeafNode)
-        )
+        edges = sum(len(node.children) for node in self.nodes if not isinstance(node, LeafNode))
         return (
             f"sum-product network: {sums:,} sums, {products:,} products, "
             f"{len(self.nodes) - sums - products:,} leaves, {edges:,} edges"
@@ -132,7 +130,7 @@ class SPN:
 
 def expand(circuit: Circuit) -> SPN:
     """Write a predictive circuit out node by node."""
-    graph, scope = circuit.graph, circuit.scope
+    graph = circuit.graph
     nodes: list[Node] = []
     below = _expand_leaves(circuit, nodes)
     for level in reversed(range(graph.levels)):

@@ -1,1 +1,1 @@
-"""The engine: what touches rows. `oracle` reads like the maths, `compiled` is fast, same answers."""
+"""The engine: what touches rows. `oracle` reads like the maths, `compiled` gives it speed."""

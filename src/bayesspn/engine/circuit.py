@@ -1,14 +1,14 @@
 """What the engine is given and what it returns.
 
-A `Circuit` is one sum-product network (G, ψ, w, leaves). A row pass over a circuit draws z and s for
-every row and returns `RowSums`: integers that add up over any split of the rows.
+A `Circuit` is one sum-product network (G, ψ, w, leaves). A row pass over a circuit draws z and s
+for every row and returns `RowSums`: integers that add up over any split of the rows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +43,11 @@ class Circuit:
         return self.scope.graph
 
 
+#: Statistics of leaves, one array per leaf group: int32 counts of categories, other slots int64 or,
+#: once they are unscaled, float64.
+Statistics = tuple[NDArray[Any], ...]
+
+
 class Address(NamedTuple):
     """Where a row pass finds its random numbers: the chain's key words and the sweep."""
 
@@ -66,7 +71,7 @@ class RowSums(NamedTuple):
     """
 
     edge_counts: tuple[NDArray[np.int64], ...]
-    statistics: tuple[NDArray[np.int64] | NDArray[np.int32], ...]
+    statistics: Statistics
     row_ids: NDArray[np.int64]
     log_likelihood: Array
 
@@ -83,11 +88,11 @@ def add_row_sums(shards: Sequence[RowSums]) -> RowSums:
     )
 
 
-def _by_array(shards: Sequence[RowSums], field: int) -> list[tuple[NDArray[np.int64], ...]]:
+def _by_array(shards: Sequence[RowSums], field: int) -> list[tuple[NDArray[Any], ...]]:
     return list(zip(*(shard[field] for shard in shards), strict=True))
 
 
-def empty_statistics(graph: RegionGraph, leaves: Leaves) -> list[NDArray[np.int64]]:
+def empty_statistics(graph: RegionGraph, leaves: Leaves) -> list[NDArray[Any]]:
     """Zero statistics of every leaf group; shape (g, slots, leaf regions, leaves)."""
     shape = (graph.n_leaf_regions, graph.leaves)
     return [

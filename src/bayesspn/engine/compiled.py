@@ -39,9 +39,7 @@ class Program:
             [np.exp(w).transpose(0, 2, 3, 1).ravel() for w in circuit.log_weights]
         ).astype(np.float32)
 
-    def run(
-        self, block: RowBlock, address: Address | None
-    ) -> tuple[NDArray[np.int32], Array]:
+    def run(self, block: RowBlock, address: Address | None) -> tuple[NDArray[np.int32], Array]:
         """Drawn edges (copies, visited sums), empty without an address, and scores (rows,)."""
         draw = address is not None
         words, sweep = address or _NO_ADDRESS
@@ -157,9 +155,7 @@ class _Accumulator:
             np.concatenate([zero, zero[:, :1]], axis=1).reshape(len(zero), -1, nodes)
             if group.family.one_hot
             else zero.reshape(len(zero), -1, nodes)
-            for group, zero in zip(
-                leaves.groups, empty_statistics(self.graph, leaves), strict=True
-            )
+            for group, zero in zip(leaves.groups, empty_statistics(self.graph, leaves), strict=True)
         ]
         self.y = np.concatenate([choice.ravel() for choice in program.circuit.scope.y])
         self.y_base = _bases(np.array([choice.size for choice in program.circuit.scope.y]))

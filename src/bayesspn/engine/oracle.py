@@ -129,7 +129,12 @@ def decode_trees(
 
 
 def draw_models(
-    circuit: Circuit, X: Array, regions: IntArray, nodes: IntArray, row_ids: IntArray, address: Address
+    circuit: Circuit,
+    X: Array,
+    regions: IntArray,
+    nodes: IntArray,
+    row_ids: IntArray,
+    address: Address,
 ) -> IntArray:
     """Draw the likelihood model s of every cell; shape (rows, columns), −1 where missing."""
     graph, leaves = circuit.graph, circuit.densities.leaves
@@ -162,7 +167,7 @@ def row_pass(circuit: Circuit, rows: EncodedRows, address: Address) -> RowSums:
             scaled = rows.dictionary.scaled_statistics(d, m, X[owned, d])
             for leaf in range(regions.shape[1]):
                 where = (slice(None), regions[owned, leaf], nodes[owned, leaf])
-                np.add.at(statistics[group][position], where, scaled.T)
+                np.add.at(statistics[group][position], where, scaled.T)  # type: ignore[arg-type]
     return RowSums(counts, tuple(statistics), row_ids, log_likelihood(circuit, X))
 
 

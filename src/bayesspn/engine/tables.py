@@ -91,8 +91,7 @@ def _is_plain(dictionary: Dictionary, column: int) -> bool:
     """Whether a column has one categorical model and no values beyond its categories."""
     described = dictionary.leaves.columns[column]
     return (
-        len(described.families) == 1
-        and dictionary.values[column].size == described.constants[0][0]
+        len(described.families) == 1 and dictionary.values[column].size == described.constants[0][0]
     )
 
 

@@ -93,7 +93,9 @@ class Family(ABC):
     def log_predictive(self, hyper: Array, statistics: Array, log_base: Array) -> Array:
         """Log predictive density of values; hyper (..., h), values (v,) give (..., v)."""
         after = self.posterior(
-            hyper[..., None, :], np.ones(len(statistics)), np.broadcast_to(statistics, statistics.shape)
+            hyper[..., None, :],
+            np.ones(len(statistics)),
+            np.broadcast_to(statistics, statistics.shape),
         )
         return self.log_normaliser(after) - self.log_normaliser(hyper)[..., None] + log_base
 

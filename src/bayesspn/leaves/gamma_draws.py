@@ -23,9 +23,7 @@ def draw_log_dirichlet(rng: np.random.Generator, concentration: Array) -> Array:
     return log_gamma - np.log(np.exp(log_gamma).sum(axis=-1, keepdims=True))
 
 
-def draw_limited_gamma(
-    rng: np.random.Generator, shape: Array, rate: Array, limit: Array
-) -> Array:
+def draw_limited_gamma(rng: np.random.Generator, shape: Array, rate: Array, limit: Array) -> Array:
     """Gamma(shape, rate) variates conditioned on being at most ``limit`` (which may be inf)."""
     shape, rate, limit = np.broadcast_arrays(shape, rate, limit)
     draws = rng.standard_gamma(shape) / rate

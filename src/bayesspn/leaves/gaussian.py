@@ -20,8 +20,8 @@ class Gaussian(Family):
     the limit keeps the variance at δ²/12 or more, the variance of the rounding itself. The limit
     leaves the prior conjugate: it multiplies the normaliser by an incomplete gamma function.
 
-    ``hyper`` is (m, κ, a, b, limit), φ is (m, log κ, log a, log b), η = (τμ, −τ/2), T = (u, u²), and
-    ``constants`` is (location, scale, limit).
+    ``hyper`` is (m, κ, a, b, limit), φ is (m, log κ, log a, log b), η = (τμ, −τ/2), T = (u, u²),
+    and ``constants`` is (location, scale, limit).
     """
 
     name = "gaussian"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from bayesspn.engine.circuit import Statistics
 from bayesspn.leaves.columns import Leaves
 from bayesspn.leaves.family import Array
 from bayesspn.model import Learned, Model
@@ -55,7 +56,7 @@ def draw_mixing(
     rng: np.random.Generator,
     model: Model,
     mixing: Array,
-    statistics: tuple[Array, ...],
+    statistics: Statistics,
 ) -> Array:
     """Draw the concentration of ω of every mixed column; shape (mixed columns,)."""
     prior, leaves = model.mixing, model.leaves

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from bayesspn.engine.circuit import Statistics
 from bayesspn.leaves.columns import Leaves
 from bayesspn.leaves.densities import DrawnLeaves, PredictiveLeaves
 from bayesspn.leaves.family import Array
@@ -12,7 +13,7 @@ from bayesspn.model import Hyper
 from bayesspn.sampling.state import State, counts_and_totals, mixing_concentration, model_counts
 
 
-def posterior_hyper(leaves: Leaves, hyper: Hyper, statistics: tuple[Array, ...]) -> list[Array]:
+def posterior_hyper(leaves: Leaves, hyper: Hyper, statistics: Statistics) -> list[Array]:
     """Hyper-parameters of θ given the statistics; one array (g, paths, leaves, h) per group."""
     return [
         group.family.posterior(group.hyper(phi), *counts_and_totals(group, slots))

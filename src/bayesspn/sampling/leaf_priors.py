@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
+from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from bayesspn.engine.circuit import Statistics
 from bayesspn.leaves.columns import LeafGroup
 from bayesspn.leaves.family import Array
 from bayesspn.model import Model
@@ -19,7 +23,7 @@ def draw_leaf_priors(
     rng: np.random.Generator,
     model: Model,
     phi: tuple[Array, ...],
-    statistics: tuple[Array, ...],
+    statistics: Statistics,
 ) -> tuple[Array, ...]:
     """Update one random coordinate of φ for a random subset of every group.
 
@@ -34,7 +38,9 @@ def draw_leaf_priors(
     )
 
 
-def _draw_group(rng: np.random.Generator, group: LeafGroup, phi: Array, slots: Array) -> Array:
+def _draw_group(
+    rng: np.random.Generator, group: LeafGroup, phi: Array, slots: NDArray[Any]
+) -> Array:
     size = min(len(group), max(_AT_LEAST, int(_SHARE * len(group))))
     members = rng.choice(len(group), size=size, replace=False)
     coordinate = rng.integers(phi.shape[1], size=size)

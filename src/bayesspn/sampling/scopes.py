@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numba as nb
 import numpy as np
+from numpy.typing import NDArray
 
 from bayesspn.engine.circuit import RowSums
 from bayesspn.engine.kernels.evidence import categorical_evidence
@@ -53,7 +56,7 @@ def region_evidence(dictionary: Dictionary, hyper: Hyper, sums: RowSums) -> Arra
     return evidence
 
 
-def _unscaled(dictionary: Dictionary, g: int, sums: RowSums) -> Array:
+def _unscaled(dictionary: Dictionary, g: int, sums: RowSums) -> NDArray[Any]:
     """Statistics of a group for every leaf region; shape (g, leaf regions, leaves, slots)."""
     return unscale(dictionary, g, np.moveaxis(sums.statistics[g], 1, 3))
 
@@ -74,9 +77,7 @@ def log_dirichlet_multinomial(concentration: Array, counts: Array) -> Array:
     )
 
 
-def draw_scopes(
-    rng: np.random.Generator, scope: Scope, evidence: Array, beta: float
-) -> Scope:
+def draw_scopes(rng: np.random.Generator, scope: Scope, evidence: Array, beta: float) -> Scope:
     """Draw y, one column after the other in random order.
 
     Parameters

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from bayesspn.dependence import draw_informed_scope, pairwise_dependence
+from bayesspn.engine.circuit import Statistics
 from bayesspn.leaves.family import Array
 from bayesspn.model import Model, start_hyper
 from bayesspn.randomness import Key, Stream
@@ -48,7 +49,7 @@ def sample_values(rng: np.random.Generator, rows: EncodedRows, size: int) -> Arr
 
 def _seed_leaves(
     rng: np.random.Generator, rows: EncodedRows, scope: Scope, sample: Array
-) -> tuple[Array, ...]:
+) -> Statistics:
     """Statistics of a few random rows for every leaf; arrays (g, paths, leaves, slots)."""
     graph, dictionary = scope.graph, rows.dictionary
     shape = (graph.n_leaf_regions, graph.leaves, _ROWS_PER_LEAF)

@@ -7,11 +7,12 @@ their conditionals when the next row pass needs them, and integrated out for pre
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bayesspn.engine.circuit import Statistics
 from bayesspn.leaves.columns import LeafGroup, Leaves
 from bayesspn.leaves.family import Array
 from bayesspn.model import Hyper
@@ -35,10 +36,10 @@ class State(NamedTuple):
     scope: Scope
     hyper: Hyper
     edge_counts: tuple[NDArray[np.int64], ...]
-    statistics: tuple[NDArray[np.float64] | NDArray[np.int32], ...]
+    statistics: Statistics
 
 
-def counts_and_totals(group: LeafGroup, statistics: Array) -> tuple[Array, Array]:
+def counts_and_totals(group: LeafGroup, statistics: NDArray[Any]) -> tuple[Array, Array]:
     """Split slots (..., slots) into the count n (...) and the totals ΣT (..., t)."""
     if group.family.one_hot:
         totals = statistics.astype(np.float64)
@@ -46,9 +47,7 @@ def counts_and_totals(group: LeafGroup, statistics: Array) -> tuple[Array, Array
     return statistics[..., 0], statistics[..., 1:]
 
 
-def statistics_in_scope(
-    dictionary: Dictionary, scope: Scope, statistics: tuple[NDArray[np.int64], ...]
-) -> tuple[NDArray[np.float64] | NDArray[np.int32], ...]:
+def statistics_in_scope(dictionary: Dictionary, scope: Scope, statistics: Statistics) -> Statistics:
     """Pick each column's own leaf regions out of (g, slots, leaf regions, leaves), unscaled."""
     chosen = []
     for g, group in enumerate(dictionary.leaves.groups):
@@ -60,9 +59,7 @@ def statistics_in_scope(
     return tuple(chosen)
 
 
-def unscale(
-    dictionary: Dictionary, group: int, scaled: NDArray[np.int64]
-) -> NDArray[np.float64] | NDArray[np.int32]:
+def unscale(dictionary: Dictionary, group: int, scaled: NDArray[Any]) -> NDArray[Any]:
     """Undo the integer scaling of statistics (g, ..., slots) of a leaf group."""
     if dictionary.leaves.groups[group].family.one_hot:
         return np.ascontiguousarray(scaled, dtype=np.int32)
@@ -71,7 +68,7 @@ def unscale(
     return np.ldexp(scaled.astype(np.float64), -exponents.reshape(shape))
 
 
-def model_counts(leaves: Leaves, statistics: tuple[Array, ...]) -> Array:
+def model_counts(leaves: Leaves, statistics: Statistics) -> Array:
     """Cells that each likelihood model owns, (mixed columns, models, ...) from (g, ..., slots)."""
     shape = statistics[0].shape[1:-1]
     counts = np.zeros((len(leaves.mixed), leaves.max_models, *shape))

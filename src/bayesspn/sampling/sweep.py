@@ -53,7 +53,9 @@ def draw_hyper_parameters(key: Key, sweep: int, model: Model, state: State) -> H
     beta = draw_beta(rng, model, state.hyper.beta, state.scope)
     mixing = draw_mixing(rng, model, state.hyper.mixing, state.statistics)
     rng = key.generator(sweep, Stream.LEAF_PRIORS)
-    return Hyper(alpha, beta, mixing, draw_leaf_priors(rng, model, state.hyper.phi, state.statistics))
+    return Hyper(
+        alpha, beta, mixing, draw_leaf_priors(rng, model, state.hyper.phi, state.statistics)
+    )
 
 
 def draw_sweep(

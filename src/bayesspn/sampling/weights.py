@@ -28,9 +28,7 @@ def draw_weights(
     )
 
 
-def mean_log_weights(
-    alpha: Array, edge_counts: tuple[NDArray[np.int64], ...]
-) -> tuple[Array, ...]:
+def mean_log_weights(alpha: Array, edge_counts: tuple[NDArray[np.int64], ...]) -> tuple[Array, ...]:
     """Log of the posterior mean weights, which a draw predicts with."""
     means = []
     for concentration, counts in zip(alpha, edge_counts, strict=True):

@@ -1,5 +1,4 @@
 """Sums over drawn trees: edge counts, visited leaves, likelihood models and leaf statistics."""
-# mypy: disable-error-code="no-untyped-def"
 
 from __future__ import annotations
 

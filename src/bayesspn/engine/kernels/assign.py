@@ -1,5 +1,4 @@
 """The row pass proper: evaluate rows bottom-up, then draw each copy's induced tree top-down."""
-# mypy: disable-error-code="no-untyped-def"
 
 from __future__ import annotations
 
@@ -104,9 +103,7 @@ def _evaluate_region(work, geometry, weights, level, region):
     for j in range(branching):
         partition = region * branching + j
         below = geometry.value_base[level + 1] + partition * children * nodes
-        upward.multiply_children(
-            work.product, work.values, below, nodes, children, geometry.shared
-        )
+        upward.multiply_children(work.product, work.values, below, nodes, children, geometry.shared)
         start = geometry.weight_base[level] + partition * products * sums
         if branching > 1:
             out, first = work.partials, partial + j * sums

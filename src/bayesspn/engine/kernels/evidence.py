@@ -1,5 +1,4 @@
 """Marginal likelihoods of categorical columns in all leaf regions, straight from the counts."""
-# mypy: disable-error-code="no-untyped-def"
 
 from __future__ import annotations
 

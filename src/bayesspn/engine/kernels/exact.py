@@ -1,5 +1,4 @@
 """The slow, always right evaluation and draw of one row: double precision, log domain."""
-# mypy: disable-error-code="no-untyped-def"
 
 from __future__ import annotations
 
@@ -23,7 +22,7 @@ def product_value(values, child, nodes, children, shared, e):
 
 @nb.njit(cache=True)
 def evaluate_row(values, leaf_log, log_weights, geometry):
-    """Log values of all nodes into ``values`` (level after level, leaves last); returns the root's."""
+    """Log values of all nodes into ``values``, level after level; returns the root's."""
     levels = geometry.branching.shape[0]
     base = geometry.value_base[levels]
     regions, leaves = leaf_log.shape

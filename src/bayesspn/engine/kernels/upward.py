@@ -7,7 +7,6 @@ below its value is evaluated again by `exact`.
 
 Arrays with a lanes axis are addressed by the number of their first element, in units of vectors.
 """
-# mypy: disable-error-code="no-untyped-def"
 
 from __future__ import annotations
 
@@ -35,7 +34,7 @@ def sum_leaves(
     acc, first, count, constant, deviations, feature_column, leaf_regions, row_start, row_features,
     dense, dense_columns,
 ):  # fmt: skip
-    """Binary logs of all leaves for rows first … first + count − 1 into acc (regions, lanes, leaves)."""
+    """Binary logs of all leaves for ``count`` rows into acc (regions, lanes, leaves)."""
     paths = leaf_regions.shape[1]
     regions, leaves = constant.shape
     for region in range(regions):
@@ -177,9 +176,7 @@ def power_of_two(exponent):
         vec.add_integers(exponent, vec.splat_integer(np.int32(127))),
         vec.splat_integer(np.int32(23)),
     )
-    return vec.floats_of(
-        vec.where_at_least(exponent, vec.splat_integer(np.int32(-126)), bits)
-    )
+    return vec.floats_of(vec.where_at_least(exponent, vec.splat_integer(np.int32(-126)), bits))
 
 
 @nb.njit(cache=True)

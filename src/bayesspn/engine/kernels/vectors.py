@@ -5,7 +5,6 @@ than the loop. A `Vector` value is an LLVM vector; LLVM splits it into whatever 
 processor has (two of AVX-512, four of AVX2, eight of NEON), so the code is the same everywhere.
 Indices are trusted: they count elements of a C-contiguous array, whatever its shape.
 """
-# mypy: disable-error-code="no-untyped-def"
 
 from __future__ import annotations
 
