@@ -11,12 +11,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayesspn.engine import compiled
 from bayesspn.engine.circuit import Address, Circuit
-from bayesspn.engine.oracle import decode_trees
-from bayesspn.leaves.densities import PredictiveLeaves
+from bayesspn.engine.completion import complete_rows
 from bayesspn.leaves.family import Array
 from bayesspn.model import Model
 from bayesspn.randomness import Key
@@ -128,7 +126,7 @@ class Posterior:
             rows = np.flatnonzero(chosen == index)
             if rows.size:
                 address = Address(key.words(), index)
-                completed[rows] = complete_rows(rng, circuit, X[rows], address)
+                completed[rows], _ = complete_rows(rng, circuit, X[rows], address)
         return completed
 
     def as_spn(self) -> SPN:
@@ -142,44 +140,3 @@ def merge_chains(chains: Sequence[Chain]) -> Posterior:
     if len(models) != 1:
         raise ValueError("the chains must be of the same model")
     return Posterior(chains[0].model, tuple(chain.draws for chain in chains))
-
-
-def complete_rows(rng: np.random.Generator, circuit: Circuit, X: Array, address: Address) -> Array:
-    """Draw the missing cells of rows from a predictive circuit, top-down."""
-    densities = circuit.densities
-    assert isinstance(densities, PredictiveLeaves)
-    edges, _ = compiled.draw_trees(circuit, encode_rows(densities.leaves, X), address)
-    _, regions, nodes = decode_trees(circuit.graph, edges)
-    completed = X.copy()
-    for d in range(X.shape[1]):
-        missing = np.flatnonzero(np.isnan(X[:, d]))
-        if missing.size:
-            # exactly one visited leaf has the column in its scope
-            same = regions[missing, :, None] == circuit.scope.leaf_regions[d]
-            _, leaf, path = np.nonzero(same)
-            node = nodes[missing, leaf]
-            completed[missing, d] = _draw_cells(rng, densities, d, path, node)
-    return completed
-
-
-def _draw_cells(
-    rng: np.random.Generator,
-    densities: PredictiveLeaves,
-    column: int,
-    path: NDArray[np.int64],
-    node: NDArray[np.int64],
-) -> Array:
-    """One new value of a column for each (path, leaf) pair."""
-    leaves = densities.leaves
-    model = np.zeros(len(path), dtype=np.int64)
-    if len(leaves.places[column]) > 1:
-        member = int(np.searchsorted(leaves.mixed, column))
-        weights = np.cumsum(np.exp(densities.log_mixing[member][:, path, node]), axis=0)
-        model = (rng.random(len(path)) * weights[-1] >= weights).sum(axis=0)
-    values = np.empty(len(path))
-    for m, (g, position) in enumerate(leaves.places[column]):
-        own = np.flatnonzero(model == m)
-        hyper = densities.hyper[g][position][path[own], node[own]]
-        group = leaves.groups[g]
-        values[own] = group.family.draw_predictive(rng, hyper, group.constants[position])
-    return values

@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from bayesspn.engine.circuit import Address, Circuit, RowSums, empty_statistics
+from bayesspn.engine.circuit import Address, Circuit, RowSums, Statistics, empty_statistics
 from bayesspn.graphs import RegionGraph
 from bayesspn.leaves.densities import log_density, log_model_parts
 from bayesspn.leaves.family import Array
 from bayesspn.randomness import row_uniforms
-from bayesspn.rows import EncodedRows
+from bayesspn.rows import Dictionary, EncodedRows
 
 IntArray = NDArray[np.int64]
 
@@ -160,15 +160,28 @@ def row_pass(circuit: Circuit, rows: EncodedRows, address: Address) -> RowSums:
     edges = draw_trees(circuit, X, row_ids, address)
     counts, regions, nodes = decode_trees(circuit.graph, edges)
     models = draw_models(circuit, X, regions, nodes, row_ids, address)
-    statistics = empty_statistics(circuit.graph, circuit.densities.leaves)
-    for d, places in enumerate(circuit.densities.leaves.places):
+    statistics = add_statistics(circuit.graph, rows.dictionary, X, models, regions, nodes)
+    return RowSums(counts, statistics, row_ids, log_likelihood(circuit, X))
+
+
+def add_statistics(
+    graph: RegionGraph,
+    dictionary: Dictionary,
+    X: Array,
+    models: IntArray,
+    regions: IntArray,
+    nodes: IntArray,
+) -> Statistics:
+    """Add up the statistics of every cell in all leaves that its row visits."""
+    statistics = empty_statistics(graph, dictionary.leaves)
+    for d, places in enumerate(dictionary.leaves.places):
         for m, (group, position) in enumerate(places):
             owned = models[:, d] == m
-            scaled = rows.dictionary.scaled_statistics(d, m, X[owned, d])
+            scaled = dictionary.scaled_statistics(d, m, X[owned, d])
             for leaf in range(regions.shape[1]):
                 where = (slice(None), regions[owned, leaf], nodes[owned, leaf])
                 np.add.at(statistics[group][position], where, scaled.T)  # type: ignore[arg-type]
-    return RowSums(counts, tuple(statistics), row_ids, log_likelihood(circuit, X))
+    return tuple(statistics)
 
 
 def _expand(rows: EncodedRows) -> tuple[Array, IntArray]:

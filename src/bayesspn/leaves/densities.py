@@ -11,9 +11,12 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bayesspn.leaves.columns import Leaves
 from bayesspn.leaves.family import Array
+
+Index = NDArray[np.int64]
 
 
 class LeafDensities(Protocol):
@@ -32,6 +35,11 @@ class LeafDensities(Protocol):
 
     def log_model_density(self, column: int, model: int, values: Array) -> Array:
         """Log density of one likelihood model; shape (values, paths, leaves)."""
+
+    def draw_values(
+        self, rng: np.random.Generator, column: int, model: int, path: Index, leaf: Index
+    ) -> Array:
+        """Draw one value of a column from a likelihood model of each (path, leaf) pair."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +78,15 @@ class DrawnLeaves:
             density += statistics[:, k, None, None] * eta[..., k]
         return density
 
+    def draw_values(
+        self, rng: np.random.Generator, column: int, model: int, path: Index, leaf: Index
+    ) -> Array:
+        """Draw one value of a column from a likelihood model of each (path, leaf) pair."""
+        group, position = self.leaves.places[column][model]
+        eta = self.eta[group][position][path, leaf]
+        described = self.leaves.groups[group]
+        return described.family.draw_values(rng, eta, described.constants[position])
+
 
 @dataclass(frozen=True, eq=False)
 class PredictiveLeaves:
@@ -99,6 +116,15 @@ class PredictiveLeaves:
         features = self.leaves.columns[column].features(model, values)
         family = self.leaves.groups[group].family
         return np.moveaxis(family.log_predictive(self.hyper[group][position], *features), -1, 0)
+
+    def draw_values(
+        self, rng: np.random.Generator, column: int, model: int, path: Index, leaf: Index
+    ) -> Array:
+        """Draw one value of a column from a likelihood model of each (path, leaf) pair."""
+        group, position = self.leaves.places[column][model]
+        hyper = self.hyper[group][position][path, leaf]
+        described = self.leaves.groups[group]
+        return described.family.draw_predictive(rng, hyper, described.constants[position])
 
 
 def log_model_parts(densities: LeafDensities, column: int, values: Array) -> Array:

@@ -1,0 +1,68 @@
+"""Top-down sampling: draw the missing cells of rows from a circuit, given the observed ones."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayesspn.engine import compiled
+from bayesspn.engine.circuit import Address, Circuit
+from bayesspn.engine.oracle import decode_trees
+from bayesspn.leaves.densities import LeafDensities
+from bayesspn.leaves.family import Array
+from bayesspn.rows import encode_rows
+
+IntArray = NDArray[np.int64]
+
+
+def complete_rows(
+    rng: np.random.Generator, circuit: Circuit, X: Array, address: Address
+) -> tuple[Array, IntArray]:
+    """Draw the missing cells of every row from their joint conditional.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+        For the cells' values.
+    circuit : Circuit
+    X : ndarray of shape (rows, columns)
+        NaN marks the cells to draw.
+    address : Address
+        For the induced trees.
+
+    Returns
+    -------
+    completed : ndarray of shape (rows, columns)
+    edges : ndarray of shape (rows, visited sums)
+        The induced trees z behind the drawn cells.
+    """
+    edges, _ = compiled.draw_trees(circuit, encode_rows(circuit.densities.leaves, X), address)
+    _, regions, nodes = decode_trees(circuit.graph, edges)
+    completed = X.copy()
+    for d in range(X.shape[1]):
+        missing = np.flatnonzero(np.isnan(X[:, d]))
+        if missing.size:
+            # exactly one visited leaf has the column in its scope
+            same = regions[missing, :, None] == circuit.scope.leaf_regions[d]
+            _, leaf, path = np.nonzero(same)
+            node = nodes[missing, leaf]
+            completed[missing, d] = _draw_cells(rng, circuit.densities, d, path, node)
+    return completed, edges
+
+
+def _draw_cells(
+    rng: np.random.Generator, densities: LeafDensities, column: int, path: IntArray, node: IntArray
+) -> Array:
+    """One value of a column for each (path, leaf) pair: the likelihood model, then the value."""
+    leaves = densities.leaves
+    model = np.zeros(len(path), dtype=np.int64)
+    models = len(leaves.places[column])
+    if models > 1:
+        member = int(np.searchsorted(leaves.mixed, column))
+        weights = np.cumsum(np.exp(densities.log_mixing[member][:, path, node]), axis=0)
+        model = (rng.random(len(path)) * weights[-1] >= weights).sum(axis=0)
+    values = np.empty(len(path))
+    for m in range(models):
+        own = np.flatnonzero(model == m)
+        values[own] = densities.draw_values(rng, column, m, path[own], node[own])
+    return values
