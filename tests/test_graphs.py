@@ -163,9 +163,10 @@ def test_picture_of_depth_zero_shows_root_and_leaves():
     lines = str(RegionGraph(depth=0, leaves=3)).splitlines()
     assert lines[0].startswith("region graph: depth 0, cross products")
     assert lines[0].endswith("3 weights")
-    assert lines[1].split() == "root 1 region × 1 sum 1 partition × 3 products".split()
-    assert lines[2].split() == "└ leaves 1 region × 3 leaves".split()
-    assert len(lines) == 3
+    assert [" ".join(line.split()) for line in lines[1:]] == [
+        "root 1 region × 1 sum 1 partition × 3 products",
+        "└ leaves 1 region × 3 leaves",
+    ]
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=name_shape)

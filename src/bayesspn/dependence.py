@@ -66,7 +66,9 @@ def _bin(column: Array) -> NDArray[np.bool_]:
         return np.zeros((len(column), 1), dtype=bool)
     if distinct.size > _MOST_BINS:
         inner = np.quantile(column[observed], np.arange(1, _MOST_BINS) / _MOST_BINS)
-        codes = np.searchsorted(np.unique(inner), column, side="left")
+        # a cut at the maximum would put a column that piles up there into a single bin
+        cuts = np.unique(np.minimum(inner, distinct[-2]))
+        codes = np.searchsorted(cuts, column, side="left")
         distinct = np.unique(codes[observed])
         return (codes[:, None] == distinct) & observed[:, None]
     return column[:, None] == distinct

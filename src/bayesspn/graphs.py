@@ -9,7 +9,7 @@ level ``l + 1``. The regions of the last level are the leaf regions.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Integral
@@ -19,6 +19,9 @@ Products = Literal["cross", "shared"]
 
 #: Graphs with more weights than this do not fit into a sensible amount of memory.
 MAX_WEIGHTS = 10**9
+
+#: Child choices are stored in 8 bits.
+MAX_CHILDREN = 127
 
 
 @dataclass(frozen=True)
@@ -48,9 +51,9 @@ class RegionGraph:
     (1, 6, 12)
     >>> print(graph)
     region graph: depth 2, shared products, 12 leaf regions, 108 weights
-    root      1 region  ×  1 sum     3 partitions × 4 products
-    ├ level 1   6 regions ×  4 sums    1 partition × 4 products
-    └ leaves   12 regions ×  4 leaves
+    root       1 region  ×  1 sum    3 partitions × 4 products
+    ├ level 1    6 regions ×  4 sums   1 partition × 4 products
+    └ leaves    12 regions ×  4 leaves
     """
 
     depth: int
@@ -62,15 +65,20 @@ class RegionGraph:
 
     def __post_init__(self) -> None:
         _require_integer("depth", self.depth, minimum=0)
-        _require_integer("children", self.children, minimum=2)
+        # a depth-0 graph is stored with one child, and may be rebuilt from its fields
+        _require_integer("children", self.children, minimum=2 if self.depth else 1)
+        if self.children > MAX_CHILDREN:
+            raise ValueError(f"children must be at most {MAX_CHILDREN}, got {self.children}")
         _require_integer("sums", self.sums, minimum=1)
         _require_integer("leaves", self.leaves, minimum=1)
         if self.products not in get_args(Products):
             raise ValueError(f"products must be 'cross' or 'shared', got {self.products!r}")
-        if isinstance(self.partitions, Sequence):
+        if isinstance(self.partitions, Iterable):
             partitions = tuple(self.partitions)
         else:
             partitions = (self.partitions,) * self.depth
+        if self.depth == 0 and partitions == (1,):
+            partitions = ()
         if len(partitions) != self.depth:
             raise ValueError(
                 f"partitions must be one number or one per level: depth is {self.depth}, "
@@ -84,6 +92,9 @@ class RegionGraph:
             partitions = (1,)
             object.__setattr__(self, "children", 1)
         object.__setattr__(self, "partitions", tuple(int(count) for count in partitions))
+        for name in ("depth", "children", "sums", "leaves"):
+            # Python's integers do not overflow when weights are counted
+            object.__setattr__(self, name, int(getattr(self, name)))
         if self.n_weights > MAX_WEIGHTS:
             raise ValueError(
                 f"this graph has {self.n_weights:.3g} sum weights, more than the {MAX_WEIGHTS:.0e} "
@@ -164,7 +175,7 @@ class RegionGraph:
     def __str__(self) -> str:
         lines = [
             f"region graph: depth {self.depth}, {self.products} products, "
-            f"{self.n_leaf_regions:,} leaf regions, {self.n_weights:,} weights"
+            f"{_count(self.n_leaf_regions, 'leaf region')}, {_count(self.n_weights, 'weight')}"
         ]
         for level, shape in enumerate(self.weight_shapes):
             name = "root   " if level == 0 else f"├ level {level}"
@@ -187,4 +198,4 @@ def _require_integer(name: str, value: object, minimum: int) -> None:
 
 def _count(number: int, noun: str, width: int = 0) -> str:
     plural = "s" if number != 1 else (" " if width else "")
-    return f"{number:>{width}} {noun}{plural}"
+    return f"{number:>{width},} {noun}{plural}"

@@ -49,7 +49,7 @@ class Key:
     chain: int = 0
 
     def _state(self, words: int) -> NDArray[np.uint64]:
-        sequence = np.random.SeedSequence([self.seed, self.chain])
+        sequence = np.random.SeedSequence(self.seed, spawn_key=(self.chain,))
         return np.asarray(sequence.generate_state(words, np.uint64), dtype=np.uint64)
 
     def generator(self, sweep: int, stream: Stream) -> np.random.Generator:

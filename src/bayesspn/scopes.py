@@ -50,6 +50,8 @@ class Scope:
         dimensions = self.y[0].shape[-1]
         checked = []
         for level, choice in enumerate(self.y):
+            if not np.issubdtype(choice.dtype, np.integer):
+                raise ValueError(f"y[{level}] must hold integers, got {choice.dtype}")
             expected = (graph.regions[level] * graph.branching[level], dimensions)
             if choice.shape != expected:
                 raise ValueError(f"y[{level}] must have shape {expected}, got {choice.shape}")

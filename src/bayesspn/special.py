@@ -15,24 +15,23 @@ _HALF_LOG_TWO_PI = 0.5 * math.log(2.0 * math.pi)
 
 
 @nb.njit(cache=True)
+def _stirling_series(x):  # type: ignore[no-untyped-def]
+    """What log Γ(x) is above (x − ½) log x − x + ½ log 2π, for x >= 8."""
+    inverse = 1.0 / x
+    y = inverse * inverse
+    terms = 1.0 / 1188.0 - y * (691.0 / 360360.0 - y / 156.0)
+    terms = 1.0 / 360.0 - y * (1.0 / 1260.0 - y * (1.0 / 1680.0 - y * terms))
+    return inverse * (1.0 / 12.0 - y * terms)
+
+
+@nb.njit(cache=True)
 def log_gamma_scalar(x):  # type: ignore[no-untyped-def]
     """Log of the gamma function for x > 0, by Stirling's series after a shift to x >= 8."""
     product = 1.0
     while x < 8.0:
         product *= x
         x += 1.0
-    inverse = 1.0 / x
-    square = inverse * inverse
-    series = inverse * (
-        1.0 / 12.0
-        - square
-        * (
-            1.0 / 360.0
-            - square
-            * (1.0 / 1260.0 - square * (1.0 / 1680.0 - square * (1.0 / 1188.0 - square / 520.0)))
-        )
-    )
-    value = (x - 0.5) * math.log(x) - x + _HALF_LOG_TWO_PI + series
+    value = (x - 0.5) * math.log(x) - x + _HALF_LOG_TWO_PI + _stirling_series(x)
     return value - math.log(product) if product != 1.0 else value
 
 
@@ -47,12 +46,16 @@ def log_rising(x, n):  # type: ignore[no-untyped-def]
     """Log of the rising factorial x (x+1) … (x+n-1), that is log Γ(x+n) − log Γ(x), n >= 0."""
     if n == 0.0:
         return 0.0
-    if n <= 8.0 and n == math.floor(n):
+    if n <= 8.0 and n == math.floor(n) and x < 1e30:
         product = x
         for step in range(1, int(n)):
             product *= x + step
         return math.log(product)
-    return log_gamma_scalar(x + n) - log_gamma_scalar(x)
+    if x < 8.0:
+        return log_gamma_scalar(x + n) - log_gamma_scalar(x)
+    # Stirling's series of both, arranged so that huge arguments do not cancel
+    head = (x - 0.5) * math.log1p(n / x) + n * (math.log(x + n) - 1.0)
+    return head + _stirling_series(x + n) - _stirling_series(x)
 
 
 @nb.vectorize([nb.float64(nb.float64, nb.float64)], cache=True)

@@ -54,7 +54,7 @@ class Categorical(Family):
 
     def log_predictive(self, hyper: Array, statistics: Array, log_base: Array) -> Array:
         log_mean = np.log(hyper) - np.log(hyper.sum(axis=-1, keepdims=True))
-        return log_mean[..., statistics.argmax(axis=1)]
+        return log_mean[..., statistics.argmax(axis=1)] + log_base
 
     def draw_parameters(self, rng: np.random.Generator, hyper: Array) -> tuple[Array, Array]:
         return draw_log_dirichlet(rng, hyper), np.zeros(hyper.shape[:-1])

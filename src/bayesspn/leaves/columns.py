@@ -20,8 +20,11 @@ from bayesspn.leaves.family import Array
 #: Prior strength of the leaves in pseudo-observations: Beta(½, ½) and the like.
 DEFAULT_GAMMA = 0.5
 
-#: Gaps below this share of a column's standard deviation are taken for rounding noise.
+#: Gaps below this share of a column's range are taken for rounding noise.
 _SMALLEST_GAP = 1e-9
+
+#: More categories than this are a mistake: every leaf keeps a count for each.
+_MOST_CATEGORIES = 10_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,9 +122,19 @@ def describe_column(
     distinct, counts = np.unique(values[~np.isnan(values)], return_counts=True)
     if distinct.size == 0:
         raise ValueError(f"column {name!r} has no observed value; drop it")
+    if n_categories is not None and (n_categories < 1 or n_categories != int(n_categories)):
+        raise ValueError(f"column {name!r}: n_categories must be a count, got {n_categories!r}")
     categories = n_categories or 0
-    if any(family.one_hot for family in models) and np.isfinite(distinct[-1]):
+    if np.isinf(distinct).any():
+        infinite = distinct[np.isinf(distinct)][0]
+        raise ValueError(f"column {name!r}: value {infinite:g} is infinite; use NaN for missing")
+    if any(family.one_hot for family in models):
         categories = max(2, n_categories or int(distinct[-1]) + 1)
+        if categories > _MOST_CATEGORIES:
+            raise ValueError(
+                f"column {name!r}: value {distinct[-1]:g} would need {categories:,} categories, "
+                f"more than {_MOST_CATEGORIES:,}; use a family of counts"
+            )
     for family in models:
         outside = family.invalid(distinct, categories)
         if outside.any():
@@ -147,7 +160,9 @@ def describe_column(
 def smallest_gap(distinct: Array) -> float:
     """Smallest gap between sorted distinct values, rounding noise aside; 0 without any gap."""
     halves = distinct / 2  # the range of huge values would overflow
-    gaps = 2 * np.diff(halves)[np.diff(halves) > _SMALLEST_GAP * (halves[-1] - halves[0])]
+    noise = _SMALLEST_GAP * (halves[-1] - halves[0])
+    noise = max(noise, 4 * np.finfo(float).eps * float(np.abs(halves).max()))
+    gaps = 2 * np.diff(halves)[np.diff(halves) > noise]
     return float(gaps.min()) if gaps.size else 0.0
 
 

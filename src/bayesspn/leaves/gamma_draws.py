@@ -35,7 +35,7 @@ def draw_limited_gamma(rng: np.random.Generator, shape: Array, rate: Array, limi
         x = rate.ravel()[out] * cap
         # Where the limit cuts deep, draw w = −log(g / limit), whose density
         # exp(−a w − x e^−w) lies under an exponential of rate a − x.
-        deep = x < a - np.sqrt(a)
+        deep = x < np.maximum(a - np.sqrt(a), 0.5 * a)
         w = rng.standard_exponential(out.size) / np.where(deep, a - x, 1.0)
         accept_deep = rng.random(out.size) < np.exp(-x * (np.expm1(-w) + w))
         plain = rng.standard_gamma(a) / rate.ravel()[out]

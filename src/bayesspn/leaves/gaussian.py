@@ -55,6 +55,7 @@ class Gaussian(Family):
 
     def statistics(self, values: Array, constants: Array) -> Array:
         standard = (self._forward(values) - constants[0]) / constants[1]
+        standard = np.clip(standard, -1e150, 1e150)  # whose squares are finite
         return np.stack([standard, standard**2], axis=-1)
 
     def log_base(self, values: Array, constants: Array) -> Array:
@@ -88,7 +89,8 @@ class Gaussian(Family):
 
     def draw_parameters(self, rng: np.random.Generator, hyper: Array) -> tuple[Array, Array]:
         m, kappa, a, b, limit = np.moveaxis(hyper, -1, 0)
-        precision = draw_limited_gamma(rng, a, b, limit)
+        # the smallest positive precision still has a finite logarithm
+        precision = np.maximum(draw_limited_gamma(rng, a, b, limit), 1e-280)
         mean = m + rng.standard_normal(precision.shape) / np.sqrt(kappa * precision)
         eta = np.stack([precision * mean, -0.5 * precision], axis=-1)
         return eta, 0.5 * precision * mean**2 - 0.5 * np.log(precision)

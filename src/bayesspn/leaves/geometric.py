@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from bayesspn.leaves.counts import Counts
 from bayesspn.leaves.family import Array
 from bayesspn.leaves.gamma_draws import draw_log_gamma
-from bayesspn.leaves.poisson import Poisson
-from bayesspn.special import log_gamma
+from bayesspn.special import log_gamma, log_rising
 
 
-class Geometric(Poisson):
+class Geometric(Counts):
     """Counts 0, 1, 2 … with p(x) = p (1 − p)^x and p ~ Beta(a, b).
 
     The negative binomial with one success: its variance is mean + mean², and it stays conjugate.
@@ -36,7 +36,9 @@ class Geometric(Poisson):
 
     def log_normaliser(self, hyper: Array) -> Array:
         a, b = hyper[..., 0], hyper[..., 1]
-        return log_gamma(a) + log_gamma(b) - log_gamma(a + b)
+        # the log beta function, without cancellation for huge counts
+        small = np.minimum(a, b)
+        return log_gamma(small) - log_rising(np.maximum(a, b), small)
 
     def draw_parameters(self, rng: np.random.Generator, hyper: Array) -> tuple[Array, Array]:
         log_success = draw_log_gamma(rng, hyper[..., 0])

@@ -8,12 +8,15 @@ from numpy.typing import NDArray
 from bayesspn.leaves.family import Array
 from bayesspn.leaves.gaussian import Gaussian
 
+_LARGEST_LOG = 700.0
+
 
 class LogNormal(Gaussian):
     """Positive values whose logarithm is Gaussian.
 
     A resolution δ of x is δ/x in log x; the coarsest of these, at the smallest value seen, sets the
-    floor, so that no leaf gets narrower than the recording anywhere in the column.
+    floor, so that no leaf gets narrower than the recording anywhere in the column. A column with
+    values much closer to zero than its resolution is not log-normal to begin with.
     """
 
     name = "lognormal"
@@ -25,7 +28,8 @@ class LogNormal(Gaussian):
         return np.log(values)
 
     def _backward(self, values: Array) -> Array:
-        return np.exp(values)
+        # a log-Student-t has no mean: stay within what a float can hold
+        return np.exp(np.clip(values, -_LARGEST_LOG, _LARGEST_LOG))
 
     def _log_jacobian(self, values: Array) -> Array:
         return -np.log(values)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bayesspn.leaves.family import Array, Family
+from bayesspn.leaves.counts import Counts
+from bayesspn.leaves.family import Array
 from bayesspn.leaves.gamma_draws import draw_log_gamma
-from bayesspn.special import log_gamma
+from bayesspn.special import log_gamma, log_rising
+
+#: Counts beyond 2^53 are not whole numbers in a float.
+_LARGEST_LOG_RATE = 36.0
 
 
-class Poisson(Family):
+class Poisson(Counts):
     """Counts 0, 1, 2 … with rate λ ~ Gamma(a, rate b).
 
     ``hyper`` is (a, b); φ is (log a, log of the prior mean a/b over the column's mean); η = log λ,
@@ -18,28 +21,12 @@ class Poisson(Family):
     """
 
     name = "poisson"
-    measure = "discrete"
-
-    def invalid(self, values: Array, n_categories: int) -> NDArray[np.bool_]:
-        return ~(np.isfinite(values) & (values >= 0) & (values == np.floor(values)))
-
-    def constants(
-        self, values: Array, counts: Array, resolution: float, n_categories: int
-    ) -> Array:
-        # half a count more keeps the scale positive for a column of zeros
-        return np.array([(float(values @ counts) + 0.5) / float(counts.sum())])
-
-    def statistics(self, values: Array, constants: Array) -> Array:
-        return values[:, None]
 
     def log_base(self, values: Array, constants: Array) -> Array:
         return -log_gamma(values + 1.0)
 
     def prior_center(self, gamma: float, constants: Array) -> Array:
         return np.array([np.log(2.0 * gamma), 0.0])
-
-    def prior_spread(self, constants: Array) -> Array:
-        return np.array([1.0, 1.0])
 
     def hyper(self, phi: Array, constants: Array) -> Array:
         a = np.exp(phi[..., 0])
@@ -51,9 +38,20 @@ class Poisson(Family):
     def log_normaliser(self, hyper: Array) -> Array:
         return log_gamma(hyper[..., 0]) - hyper[..., 0] * np.log(hyper[..., 1])
 
+    def log_marginal(self, hyper: Array, n: Array, totals: Array) -> Array:
+        a, b, total = hyper[..., 0], hyper[..., 1], totals[..., 0]
+        return log_rising(a, total) - a * np.log1p(n / b) - total * np.log(b + n)
+
+    def log_predictive(self, hyper: Array, statistics: Array, log_base: Array) -> Array:
+        # Γ(a + x) / x! as one quotient: their logarithms alone lose the digits of huge counts
+        a, b, x = hyper[..., :1], hyper[..., 1:], statistics[:, 0]
+        mass = log_rising(x + 1, a) - np.log(x + a) - log_gamma(a) - a * np.log1p(1 / b)
+        return np.where(np.isneginf(log_base), -np.inf, mass - x * np.log1p(b))
+
     def draw_parameters(self, rng: np.random.Generator, hyper: Array) -> tuple[Array, Array]:
         log_rate = draw_log_gamma(rng, hyper[..., 0]) - np.log(hyper[..., 1])
         return log_rate[..., None], np.exp(log_rate)
 
     def draw_values(self, rng: np.random.Generator, eta: Array, constants: Array) -> Array:
-        return rng.poisson(np.exp(eta[..., 0])).astype(np.float64)
+        rate = np.exp(np.minimum(eta[..., 0], _LARGEST_LOG_RATE))
+        return rng.poisson(rate).astype(np.float64)

@@ -1,0 +1,15 @@
+"""Settings shared by all tests."""
+
+from __future__ import annotations
+
+import numba
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    """Tables in tests are tiny and test workers share the cores: threads would only wait."""
+    threads = numba.get_num_threads()
+    numba.set_num_threads(1)
+    yield
+    numba.set_num_threads(threads)
