@@ -17,13 +17,16 @@ from bayesspn.engine.circuit import Address, Circuit
 from bayesspn.engine.completion import complete_rows
 from bayesspn.leaves.family import Array
 from bayesspn.model import Model
-from bayesspn.randomness import Key
+from bayesspn.randomness import Key, Stream
 from bayesspn.rows import EncodedRows, check_values, encode_rows
 from bayesspn.sampling.chains import Chain
 from bayesspn.sampling.leaf_parameters import predictive_leaves
 from bayesspn.sampling.state import State
 from bayesspn.sampling.weights import mean_log_weights
 from bayesspn.spn import SPN, average, expand
+
+#: Rows whose missing cells are drawn together, which bounds memory.
+_COMPLETED_TOGETHER = 16_384
 
 
 def predictive_circuit(model: Model, state: State) -> Circuit:
@@ -113,12 +116,20 @@ class Posterior:
             If the observed cells of a row have probability zero under every draw.
         """
         X = check_values(self.model.leaves, X)
-        key = Key(seed)
-        rng = np.random.default_rng([seed, 1])
+        completed = np.empty_like(X)
+        for part, start in enumerate(range(0, len(X), _COMPLETED_TOGETHER)):
+            rows = slice(start, start + _COMPLETED_TOGETHER)
+            completed[rows] = self._complete_part(X[rows], Key(seed, part), start)
+        return completed
+
+    def _complete_part(self, X: Array, key: Key, first_row: int) -> Array:
+        rng = key.generator(0, Stream.LEAVES)
         scores = self.score_draws(X)
         impossible = np.flatnonzero(np.isneginf(scores).all(axis=0))
         if impossible.size:
-            raise ValueError(f"row {impossible[0]}: its observed cells have probability zero")
+            raise ValueError(
+                f"row {first_row + impossible[0]}: its observed cells have probability zero"
+            )
         weights = np.cumsum(np.exp(scores - scores.max(axis=0)), axis=0)
         chosen = (rng.random(len(X)) * weights[-1] >= weights).sum(axis=0)
         completed = X.copy()

@@ -34,10 +34,8 @@ class Scope:
     --------
     >>> graph = RegionGraph(depth=1, partitions=2)
     >>> scope = Scope(graph, (np.array([[0, 0, 1], [1, 0, 1]]),))
-    >>> scope.leaf_regions
-    array([[0, 3],
-           [0, 2],
-           [1, 3]])
+    >>> scope.leaf_regions.tolist()
+    [[0, 3], [0, 2], [1, 3]]
     """
 
     graph: RegionGraph

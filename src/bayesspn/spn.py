@@ -88,13 +88,20 @@ class SPN:
         return scopes
 
     def check(self) -> None:
-        """Raise ValueError unless every sum is complete and every product decomposable."""
+        """Check that every sum is complete and every product decomposable.
+
+        Raises
+        ------
+        ValueError
+            Naming the first node that is not.
+        """
+        for index, node in enumerate(self.nodes):
+            if not isinstance(node, LeafNode) and any(child >= index for child in node.children):
+                raise ValueError(f"node {index} comes before one of its children")
         scopes = self.scopes()
         for index, node in enumerate(self.nodes):
             if isinstance(node, LeafNode):
                 continue
-            if any(child >= index for child in node.children):
-                raise ValueError(f"node {index} comes before one of its children")
             if isinstance(node, ProductNode):
                 if sum(len(scopes[child]) for child in node.children) != len(scopes[index]):
                     raise ValueError(f"product {index} is not decomposable")

@@ -182,7 +182,7 @@ def test_density_of_minus_5000_nats_is_right():
 
 def test_values_without_support_have_density_zero():
     leaves = Leaves(
-        (describe_column("n", np.array([0.0, 3.0]), "poisson"),) + binary_leaves(1).columns
+        (describe_column("n", np.array([0.0, 3.0]), "poisson"), *binary_leaves(1).columns)
     )
     circuit = prior_circuit(0, RegionGraph(1, 2, leaves=3), leaves)
     X = np.array([[-1.0, 0.0], [2.0, 0.0], [0.5, 1.0], [np.nan, 1.0], [1.0, 7.0]])
