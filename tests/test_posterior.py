@@ -7,6 +7,7 @@ import itertools
 import numpy as np
 import pytest
 from scipy.special import logsumexp
+from scipy.stats import beta
 from support import GRAPHS, binary_leaves, mixed_leaves, mixed_table
 
 from bayesspn.engine import compiled, oracle
@@ -61,6 +62,20 @@ def test_posterior_averages_densities_over_draws_and_chains(binary):
     assert per_draw.shape == (binary.n_draws, len(ALL_ROWS)) == (6, 16)
     expected = logsumexp(per_draw, axis=0) - np.log(6)
     np.testing.assert_allclose(binary.score_samples(ALL_ROWS), expected, rtol=1e-9)
+
+
+def test_drawn_parameters_give_credible_intervals_of_the_right_width():
+    """One coin thrown 100 times: its probability has a Beta posterior, known in closed form."""
+    X = np.repeat([0.0, 1.0], [70, 30])[:, None]
+    model = Model(RegionGraph(0, leaves=1), binary_leaves(1), learn_leaf_priors=False)
+    posterior = fit(model, X, chains=1, burn_in=1, draws=2000)
+    probability = np.exp(posterior.score_draws(np.ones((1, 1)), seed=0))[:, 0]
+    exact = beta(30.5, 70.5)
+    # 2,000 independent draws; 4.5 standard errors of mean and standard deviation
+    assert abs(probability.mean() - exact.mean()) < 4.5 * exact.std() / np.sqrt(2000)
+    assert abs(probability.std() / exact.std() - 1) < 4.5 / np.sqrt(2 * 2000)
+    predictive = np.exp(posterior.score_draws(np.ones((1, 1))))
+    np.testing.assert_allclose(predictive, exact.mean(), rtol=1e-6)
 
 
 @pytest.mark.parametrize("name", GRAPHS)

@@ -22,6 +22,7 @@ from bayesspn.rows import EncodedRows, check_values, encode_rows
 from bayesspn.sampling.chains import Chain
 from bayesspn.sampling.leaf_parameters import predictive_leaves
 from bayesspn.sampling.state import State
+from bayesspn.sampling.sweep import draw_circuit
 from bayesspn.sampling.weights import mean_log_weights
 from bayesspn.spn import SPN, average, expand
 
@@ -67,23 +68,36 @@ class Posterior:
             raise ValueError("only posteriors of the same model can be merged")
         return Posterior(self.model, self.draws + other.draws)
 
-    def circuits(self) -> Iterator[Circuit]:
-        """The predictive circuit of every draw."""
-        for chain in self.draws:
-            for state in chain:
-                yield predictive_circuit(self.model, state)
+    def circuits(self, seed: int | None = None) -> Iterator[Circuit]:
+        """The circuit of every draw.
+
+        Parameters
+        ----------
+        seed : int, default=None
+            Without one, w, θ and ω are integrated out: the predictive circuits, whose average is
+            the posterior predictive. With one, they are drawn: networks from the posterior, whose
+            spread is the posterior's uncertainty.
+        """
+        for number, chain in enumerate(self.draws):
+            for index, state in enumerate(chain):
+                if seed is None:
+                    yield predictive_circuit(self.model, state)
+                else:
+                    yield draw_circuit(Key(seed, number), index, self.model, state)
 
     def encode(self, X: Array) -> EncodedRows:
         """Encode query rows."""
         return encode_rows(self.model.leaves, X)
 
-    def score_draws(self, X: Array) -> Array:
-        """Log predictive density of every row under every draw; shape (draws, rows).
+    def score_draws(self, X: Array, seed: int | None = None) -> Array:
+        """Log density of every row under every draw; shape (draws, rows).
 
-        NaN cells are marginalised.
+        NaN cells are marginalised. With a seed, parameters are drawn instead of integrated out, as
+        credible intervals need; see `circuits`.
         """
         rows = self.encode(X)
-        return np.stack([compiled.log_likelihood(circuit, rows) for circuit in self.circuits()])
+        circuits = self.circuits(seed)
+        return np.stack([compiled.log_likelihood(circuit, rows) for circuit in circuits])
 
     def score_samples(self, X: Array) -> Array:
         """Log posterior predictive density of every row; shape (rows,). NaN cells are marginalised.

@@ -71,9 +71,7 @@ def test_ranks_of_the_truth_are_uniform(products):
         truth = quantities(circuit, hyper, queries)
         rows = encode_rows(model.leaves, X)
         key = Key(replicate)
-        chain = run_chain(
-            start_chain(key, model, rows), rows, burn_in=150, draws=DRAWS, thin=25
-        )
+        chain = run_chain(start_chain(key, model, rows), rows, burn_in=150, draws=DRAWS, thin=25)
         draws = np.array(
             [
                 quantities(draw_circuit(key, 10_000 + k, model, state), state.hyper, queries)
