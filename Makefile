@@ -26,7 +26,7 @@ test-long: $(READY)
 	$(BIN)/pytest -m long -n 2
 
 reach-paper: $(READY)
-	$(BIN)/python experiments/reach_paper.py
+	$(BIN)/python experiments/reach_paper.py $(if $(DATA),--data $(DATA))
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache
