@@ -201,6 +201,33 @@ def check_values(leaves: Leaves, X: Array) -> Array:
     return X
 
 
+def check_support(rows: EncodedRows) -> None:
+    """Check that every value has a positive density under one of its column's families.
+
+    Scores of impossible values are −inf, which is an answer; rows to learn from must be possible.
+    """
+    dictionary = rows.dictionary
+    for d, column in enumerate(dictionary.leaves.columns):
+        parts = [dictionary.values[d]]
+        if not parts[0].size:
+            k = int(np.searchsorted(dictionary.dense, d))
+            parts = [block.dense[k][~np.isnan(block.dense[k])] for block in rows.blocks]
+        for values in parts:
+            impossible = values[~_supported(column, values)]
+            if impossible.size:
+                raise ValueError(
+                    f"column {column.name!r}: value {impossible[0]:g} is outside the support of "
+                    f"{' and '.join(column.families)}"
+                )
+
+
+def _supported(column: Column, values: Array) -> NDArray[np.bool_]:
+    supported = np.zeros(len(values), dtype=bool)
+    for m in range(len(column.families)):
+        supported |= np.isfinite(column.features(m, values)[1])
+    return supported
+
+
 def _build_dictionary(leaves: Leaves, X: Array) -> tuple[NDArray[np.int32], Dictionary]:
     rows, columns = X.shape
     codes = np.zeros((rows, columns), dtype=np.int32)
@@ -229,10 +256,7 @@ def _build_dictionary(leaves: Leaves, X: Array) -> tuple[NDArray[np.int32], Dict
 def _choose_reference(column: Column, distinct: Array, codes: NDArray[np.int32]) -> int:
     """Commonest code with a positive density; the reference's log density must be finite."""
     counts = np.bincount(codes, minlength=distinct.size + 1)
-    supported = np.zeros(distinct.size + 1, dtype=bool)
-    supported[-1] = True
-    for m in range(len(column.families)):
-        supported[:-1] |= np.isfinite(column.features(m, distinct)[1])
+    supported = np.append(_supported(column, distinct), True)
     return int(np.where(supported, counts, -1).argmax())
 
 

@@ -114,6 +114,22 @@ def test_a_table_without_rows_is_refused():
         start_chain(Key(0), Model(RegionGraph(1), leaves), rows)
 
 
+def test_rows_that_the_model_cannot_explain_are_refused():
+    column = describe_column("visits", np.array([0.0, 4.0]), "poisson")
+    leaves = Leaves((column, *binary_leaves(1).columns))
+    model = Model(RegionGraph(1), leaves)
+    for values in (np.array([1.0, -3.0]), np.append(np.arange(200.0), 0.5)):
+        X = np.column_stack([values, np.zeros(len(values))])
+        with pytest.raises(ValueError, match=r"column 'visits': value (-3|0\.5) is outside"):
+            start_chain(Key(0), model, encode_rows(leaves, X))
+    category = np.array([[0.0, 2.0]])
+    with pytest.raises(ValueError, match="column 'column 0': value 2 is outside"):
+        start_chain(Key(0), model, encode_rows(leaves, category))
+    other = Leaves(leaves.columns)
+    with pytest.raises(ValueError, match="other columns"):
+        start_chain(Key(0), model, encode_rows(other, np.zeros((3, 2))))
+
+
 def test_fixed_hyper_parameters_stay_fixed():
     X = mixed_table(0, rows=40)
     model = Model(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from bayesspn.engine import compiled
 from bayesspn.model import Model
 from bayesspn.randomness import Key
-from bayesspn.rows import EncodedRows
+from bayesspn.rows import EncodedRows, check_support
 from bayesspn.sampling.start import start_state
 from bayesspn.sampling.state import State
 from bayesspn.sampling.sweep import RowPass, SweepInfo, draw_sweep
@@ -53,6 +53,9 @@ def start_chain(key: Key, model: Model, rows: EncodedRows) -> Chain:
     """Start a chain on encoded rows."""
     if rows.n_rows == 0:
         raise ValueError("the table has no rows")
+    if rows.dictionary.leaves is not model.leaves:
+        raise ValueError("the rows were encoded with other columns than the model's")
+    check_support(rows)
     return Chain(model, key, start_state(key, model, rows))
 
 
