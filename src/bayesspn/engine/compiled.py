@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numba
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +19,24 @@ from bayesspn.rows import EncodedRows, RowBlock
 _NO_ADDRESS = Address((np.uint32(0), np.uint32(0)), 0)
 
 
+class BlockResult(NamedTuple):
+    """What a program says about the copies of a block's rows.
+
+    Attributes
+    ----------
+    edges : ndarray of shape (copies, visited sums)
+        Drawn trees; empty if nothing was drawn.
+    leaf_nodes : ndarray of shape (copies, visited leaves)
+        Leaves that the trees visit.
+    scores : ndarray of shape (copies,)
+        Log densities.
+    """
+
+    edges: NDArray[np.int32]
+    leaf_nodes: NDArray[np.int32]
+    scores: Array
+
+
 class Program:
     """A circuit laid out for the kernels.
 
@@ -30,8 +50,9 @@ class Program:
     """
 
     def __init__(self, circuit: Circuit, rows: EncodedRows, dtype: type[np.floating]) -> None:
+        graph = circuit.graph
         self.circuit = circuit
-        self.geometry = lay_out(circuit.graph)
+        self.geometry = lay_out(graph)
         self.tables: CircuitTables = tabulate(circuit, rows.dictionary, dtype)
         self.log_weights = np.concatenate([w.ravel() for w in circuit.log_weights])
         self.weights_down = np.exp(self.log_weights).astype(np.float32)
@@ -39,12 +60,15 @@ class Program:
             [np.exp(w).transpose(0, 2, 3, 1).ravel() for w in circuit.log_weights]
         ).astype(np.float32)
 
-    def run(self, block: RowBlock, address: Address | None) -> tuple[NDArray[np.int32], Array]:
-        """Drawn edges (copies, visited sums), empty without an address, and scores (rows,)."""
+        self.counts = np.zeros((numba.get_num_threads(), graph.n_weights), dtype=np.int64)
+
+    def run(self, block: RowBlock, address: Address | None) -> BlockResult:
+        """Evaluate a block and, given an address, draw trees and count their edges."""
         draw = address is not None
         words, sweep = address or _NO_ADDRESS
         copies = len(block.copy_ids) if draw else 0
         edges = np.empty((copies, self.circuit.graph.n_visited_sums), dtype=np.int32)
+        leaf_nodes = np.empty((copies, self.circuit.graph.n_visited_leaves), dtype=np.int32)
         scores = np.empty(block.n_rows)
         assign_rows(
             self.geometry,
@@ -59,11 +83,19 @@ class Program:
             words,
             np.uint32(sweep),
             draw,
-            numba.get_num_threads(),
             edges,
+            leaf_nodes,
+            self.counts,
             scores,
         )
-        return edges, scores
+        return BlockResult(edges, leaf_nodes, np.repeat(scores, np.diff(block.copy_start)))
+
+    def edge_counts(self) -> tuple[NDArray[np.int64], ...]:
+        """Edges chosen so far; one array (regions, sums, partitions, products) per level."""
+        shapes = self.circuit.graph.weight_shapes
+        ends = np.cumsum([int(np.prod(shape)) for shape in shapes])
+        parts = np.split(self.counts.sum(axis=0), ends[:-1])
+        return tuple(part.reshape(shape) for part, shape in zip(parts, shapes, strict=True))
 
 
 def lay_out(graph: RegionGraph) -> Geometry:
@@ -95,8 +127,7 @@ def log_likelihood(circuit: Circuit, rows: EncodedRows) -> Array:
     program = Program(circuit, rows, np.float64)
     scores = np.empty(rows.n_rows)
     for block in rows.blocks:
-        _, distinct = program.run(block, None)
-        scores[block.copy_ids] = np.repeat(distinct, np.diff(block.copy_start))
+        scores[block.copy_ids] = program.run(block, None).scores
     return scores
 
 
@@ -108,8 +139,9 @@ def draw_trees(
     edges = np.empty((rows.n_rows, circuit.graph.n_visited_sums), dtype=np.int64)
     scores = np.empty(rows.n_rows)
     for block in rows.blocks:
-        edges[block.copy_ids], distinct = program.run(block, address)
-        scores[block.copy_ids] = np.repeat(distinct, np.diff(block.copy_start))
+        result = program.run(block, address)
+        edges[block.copy_ids] = result.edges
+        scores[block.copy_ids] = result.scores
     return edges, scores
 
 
@@ -120,14 +152,14 @@ def row_pass(circuit: Circuit, rows: EncodedRows, address: Address) -> RowSums:
     sums = _Accumulator(program, rows)
     scores = []
     for block in rows.blocks:
-        edges, distinct = program.run(block, address)
-        sums.add(block, edges, address)
-        scores.append(np.repeat(distinct, np.diff(block.copy_start)))
+        result = program.run(block, address)
+        sums.add(block, result, address)
+        scores.append(result.scores)
     row_ids = np.concatenate([block.copy_ids for block in rows.blocks])
     order = np.argsort(row_ids)
     shape = (graph.n_leaf_regions, graph.leaves)
     return RowSums(
-        sums.edge_counts(),
+        program.edge_counts(),
         tuple(
             np.ascontiguousarray(total[:, : group.n_slots]).reshape(
                 len(group), group.n_slots, *shape
@@ -147,7 +179,6 @@ class _Accumulator:
         self.dictionary = rows.dictionary
         self.graph = program.circuit.graph
         nodes = self.graph.n_leaf_regions * self.graph.leaves
-        self.counts = np.zeros(self.graph.n_weights, dtype=np.int64)
         self.visits = np.zeros(nodes, dtype=np.int64)
         leaves = self.dictionary.leaves
         # one-hot groups get a slot more, for the code "missing"
@@ -163,9 +194,9 @@ class _Accumulator:
         mixed[leaves.mixed] = True
         self.mixed = mixed
 
-    def add(self, block: RowBlock, edges: NDArray[np.int32], address: Address) -> None:
-        leaf_nodes = np.empty((len(edges), self.graph.n_visited_leaves), dtype=np.int32)
-        accumulate.count_edges(edges, self.program.geometry, self.counts, leaf_nodes, self.visits)
+    def add(self, block: RowBlock, result: BlockResult, address: Address) -> None:
+        edges, leaf_nodes = result.edges, result.leaf_nodes
+        accumulate.count_visits(self.visits, leaf_nodes)
         for g, group in enumerate(self.dictionary.leaves.groups):
             plain = ~self.mixed[group.columns]
             if group.family.one_hot and plain.any():
@@ -263,12 +294,6 @@ class _Accumulator:
                 block.copy_start,
                 leaf_nodes,
             )
-
-    def edge_counts(self) -> tuple[NDArray[np.int64], ...]:
-        shapes = self.graph.weight_shapes
-        ends = np.cumsum([int(np.prod(shape)) for shape in shapes])
-        parts = np.split(self.counts, ends[:-1])
-        return tuple(part.reshape(shape) for part, shape in zip(parts, shapes, strict=True))
 
     def finish(self) -> list[NDArray[np.int64]]:
         """Add what the reference codes, which blocks leave out, contribute."""

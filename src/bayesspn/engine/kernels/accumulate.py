@@ -1,49 +1,19 @@
-"""Sums over drawn trees: edge counts, visited leaves, likelihood models and leaf statistics."""
+"""Sums over drawn trees: visits, likelihood models and leaf statistics."""
 
 from __future__ import annotations
 
 import numba as nb
 import numpy as np
 
-from bayesspn.engine.kernels.assign import step_down
 from bayesspn.randomness import fill_uniforms
 
 
 @nb.njit(cache=True)
-def count_edges(edges, geometry, counts, leaf_nodes, visits):
-    """Count chosen edges and list the visited leaves of every copy.
-
-    Parameters
-    ----------
-    edges : int32 array of shape (copies, visited sums)
-    counts : int64 array of shape (weights,)
-        Edge counts in the order (level, region, sum, partition, product), added to.
-    leaf_nodes : int32 array of shape (copies, visited leaves)
-        Receives region · leaves + leaf.
-    visits : int64 array of shape (leaf nodes,)
-        Number of visits of every leaf, added to.
-    """
-    levels = geometry.branching.shape[0]
-    visited_sums = edges.shape[1]
-    positions = np.zeros((visited_sums + leaf_nodes.shape[1], 2), dtype=np.int64)
-    for copy in range(edges.shape[0]):
-        here = 0
-        width = 1
-        for level in range(levels):
-            span = geometry.branching[level] * geometry.products[level]
-            for position in range(width):
-                region, s = positions[here + position, 0], positions[here + position, 1]
-                edge = edges[copy, here + position]
-                at = geometry.weight_base[level] + (region * geometry.nodes[level] + s) * span
-                counts[at + edge] += 1
-                behind = here + width + position * geometry.children
-                step_down(geometry, level, region, edge, positions, behind)
-            here += width
-            width *= geometry.children
-        for leaf in range(width):
-            node = positions[here + leaf, 0] * geometry.nodes[levels] + positions[here + leaf, 1]
-            leaf_nodes[copy, leaf] = node
-            visits[node] += 1
+def count_visits(visits, leaf_nodes):
+    """Add the visits of every leaf; ``leaf_nodes`` (copies, visited leaves)."""
+    for copy in range(leaf_nodes.shape[0]):
+        for leaf in range(leaf_nodes.shape[1]):
+            visits[leaf_nodes[copy, leaf]] += 1
 
 
 @nb.njit(cache=True, parallel=True)

@@ -234,8 +234,10 @@ def step_down(geometry, level, region, edge, positions, at):
 
 
 @nb.njit(cache=True)
-def _draw_tree(edges, work, doubtful, geometry, weights_down, log_weights, lane):
-    """Draw one induced tree: the edge of every visited sum, level by level."""
+def _draw_tree(
+    edges, leaf_nodes, counts, work, doubtful, geometry, weights_down, log_weights, lane
+):
+    """Draw one induced tree, level by level: the edge of every visited sum, then the leaves."""
     positions = work.positions
     positions[0, 0] = 0
     positions[0, 1] = 0
@@ -254,16 +256,22 @@ def _draw_tree(edges, work, doubtful, geometry, weights_down, log_weights, lane)
                     work, geometry, weights_down, level, region, s, lane, work.uniforms[v]
                 )
             edges[v] = edge
+            span = geometry.branching[level] * geometry.products[level]
+            first = geometry.weight_base[level] + (region * geometry.nodes[level] + s) * span
+            counts[first + edge] += 1
             behind = here + width + position * geometry.children
             step_down(geometry, level, region, edge, positions, behind)
         here += width
         width *= geometry.children
+    leaves = geometry.nodes[geometry.branching.shape[0]]
+    for leaf in range(width):
+        leaf_nodes[leaf] = positions[here + leaf, 0] * leaves + positions[here + leaf, 1]
 
 
 @nb.njit(cache=True)
 def _assign_group(
     first, count, work, geometry, tables, row_start, row_features, copy_start, copy_ids, weights_up,
-    weights_down, log_weights, key, sweep, draw, edges, log_likelihood,
+    weights_down, log_weights, key, sweep, draw, edges, leaf_nodes, counts, log_likelihood,
 ):  # fmt: skip
     upward.sum_leaves(
         work.acc, first, count, tables.constant, tables.deviations, tables.feature_column,
@@ -287,13 +295,16 @@ def _assign_group(
         if draw:
             for copy in range(copy_start[row], copy_start[row + 1]):
                 fill_uniforms(work.uniforms, copy_ids[copy], sweep, key[0], key[1], 0, sums_visited)
-                _draw_tree(edges[copy], work, doubtful, geometry, weights_down, log_weights, lane)
+                _draw_tree(
+                    edges[copy], leaf_nodes[copy], counts, work, doubtful, geometry, weights_down,
+                    log_weights, lane,
+                )  # fmt: skip
 
 
 @nb.njit(cache=True, parallel=True)
 def assign_rows(
     geometry, tables, row_start, row_features, copy_start, copy_ids, weights_up, weights_down,
-    log_weights, key, sweep, draw, threads, edges, log_likelihood,
+    log_weights, key, sweep, draw, edges, leaf_nodes, counts, log_likelihood,
 ):  # fmt: skip
     """Evaluate the rows of a block and, if ``draw``, draw an induced tree for every copy.
 
@@ -306,12 +317,16 @@ def assign_rows(
         Log weights in the order of ``weights_down``.
     edges : int32 array of shape (copies, visited sums)
         Receives the chosen edges.
+    leaf_nodes : int32 array of shape (copies, visited leaves)
+        Receives the visited leaves, as region · leaves + leaf.
+    counts : int64 array of shape (tasks, weights)
+        Edge counts in the order of ``weights_down``, added to; one row per parallel task.
     log_likelihood : float64 array of shape (rows,)
         Receives the log density of every distinct row.
     """
     rows = log_likelihood.shape[0]
     groups = (rows + LANES - 1) // LANES
-    tasks = min(threads, groups)
+    tasks = min(counts.shape[0], groups)
     for task in nb.prange(tasks):
         work = make_workspace(geometry, tables)
         for group in range(task * groups // tasks, (task + 1) * groups // tasks):
@@ -319,5 +334,5 @@ def assign_rows(
             _assign_group(
                 first, min(LANES, rows - first), work, geometry, tables, row_start, row_features,
                 copy_start, copy_ids, weights_up, weights_down, log_weights, key, sweep, draw,
-                edges, log_likelihood,
+                edges, leaf_nodes, counts[task], log_likelihood,
             )  # fmt: skip
