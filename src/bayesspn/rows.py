@@ -45,6 +45,8 @@ class Dictionary:
         means missing. Empty for dense columns.
     reference : ndarray of shape (columns,)
         Code of each tabulated column that blocks leave out.
+    has_missing : ndarray of bool of shape (columns,)
+        Whether any cell of the column is missing.
     exponents : tuple of ndarray of shape (g, slots)
         Power of two by which each slot's statistic is scaled, per leaf group.
     """
@@ -52,6 +54,7 @@ class Dictionary:
     leaves: Leaves
     values: tuple[Array, ...]
     reference: IntArray
+    has_missing: NDArray[np.bool_]
     exponents: tuple[IntArray, ...]
 
     @cached_property
@@ -69,6 +72,24 @@ class Dictionary:
         """First feature of each column, and the number of features: (columns + 1,)."""
         widths = [v.size + 1 if v.size else 0 for v in self.values]
         return np.concatenate([[0], np.cumsum(widths)]).astype(np.int64)
+
+    @cached_property
+    def feature_rank(self) -> NDArray[np.int32]:
+        """Rank of each feature's code in its column, the reference code first; (features,)."""
+        codes = np.arange(self.feature_base[-1]) - np.repeat(
+            self.feature_base[:-1], np.diff(self.feature_base)
+        )
+        reference = np.repeat(self.reference, np.diff(self.feature_base))
+        rank = np.where(codes == reference, 0, codes + (codes < reference))
+        return rank.astype(np.int32)
+
+    @cached_property
+    def rank_feature(self) -> NDArray[np.int32]:
+        """Feature of each rank, column after column: the inverse of ``feature_rank``."""
+        base = np.repeat(self.feature_base[:-1], np.diff(self.feature_base))
+        features = np.empty(self.feature_base[-1], dtype=np.int32)
+        features[base + self.feature_rank] = np.arange(self.feature_base[-1])
+        return features
 
     def scaled_statistics(self, column: int, model: int, values: Array) -> IntArray:
         """Integer statistics of values, NaN giving zeros; shape (values, slots)."""
@@ -249,8 +270,9 @@ def _build_dictionary(leaves: Leaves, X: Array) -> tuple[NDArray[np.int32], Dict
         codes[:, d] = np.searchsorted(distinct, np.where(observed, X[:, d], distinct[0]))
         codes[~observed, d] = distinct.size
         reference[d] = _choose_reference(column, distinct, codes[:, d])
-    unscaled = Dictionary(leaves, tuple(values), reference, tuple(_zero_exponents(leaves)))
-    return codes, Dictionary(leaves, tuple(values), reference, tuple(_exponents(unscaled, X)))
+    exponents = tuple(_exponents(leaves, X))
+    has_missing = np.asarray(np.isnan(X).any(axis=0))
+    return codes, Dictionary(leaves, tuple(values), reference, has_missing, exponents)
 
 
 def _choose_reference(column: Column, distinct: Array, codes: NDArray[np.int32]) -> int:
@@ -260,19 +282,15 @@ def _choose_reference(column: Column, distinct: Array, codes: NDArray[np.int32])
     return int(np.where(supported, counts, -1).argmax())
 
 
-def _zero_exponents(leaves: Leaves) -> list[IntArray]:
-    return [np.zeros((len(group), group.n_slots), dtype=np.int64) for group in leaves.groups]
-
-
-def _exponents(dictionary: Dictionary, X: Array) -> list[IntArray]:
+def _exponents(leaves: Leaves, X: Array) -> list[IntArray]:
     """Largest powers of two that keep every sum of |T| over the table below 2^62."""
-    exponents = _zero_exponents(dictionary.leaves)
-    for g, group in enumerate(dictionary.leaves.groups):
+    exponents = [np.zeros((len(group), group.n_slots), dtype=np.int64) for group in leaves.groups]
+    for g, group in enumerate(leaves.groups):
         if group.family.one_hot:
             continue
         for position, (d, m) in enumerate(zip(group.columns, group.models, strict=True)):
             observed = X[~np.isnan(X[:, d]), d]
-            statistics, _ = dictionary.leaves.columns[d].features(int(m), observed)
+            statistics, _ = leaves.columns[d].features(int(m), observed)
             total = np.abs(statistics).sum(axis=0)
             _, power = np.frexp(np.where(total > 0, total, 1.0))
             exponents[g][position, 1:] = 61 - power

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from bayesspn.engine.circuit import Address, Circuit, RowSums, empty_statistics
 from bayesspn.engine.kernels import accumulate
-from bayesspn.engine.kernels.assign import Geometry, assign_rows
+from bayesspn.engine.kernels.assign import Geometry, assign_rows, tabulate_patterns
+from bayesspn.engine.patterns import lay_out_patterns
 from bayesspn.engine.tables import CircuitTables, model_parts, tabulate
 from bayesspn.graphs import RegionGraph
 from bayesspn.leaves.family import Array
@@ -60,6 +61,11 @@ class Program:
             [np.exp(w).transpose(0, 2, 3, 1).ravel() for w in circuit.log_weights]
         ).astype(np.float32)
 
+        n_rows = sum(block.n_rows for block in rows.blocks)
+        self.patterns = lay_out_patterns(self.geometry, circuit.scope, rows.dictionary, n_rows)
+        tabulate_patterns(
+            self.geometry, self.tables.without_block(), self.patterns, self.weights_up
+        )
         self.counts = np.zeros((numba.get_num_threads(), graph.n_weights), dtype=np.int64)
 
     def run(self, block: RowBlock, address: Address | None) -> BlockResult:
@@ -73,6 +79,7 @@ class Program:
         assign_rows(
             self.geometry,
             self.tables.for_block(block),
+            self.patterns,
             block.row_start,
             block.row_features,
             block.copy_start,

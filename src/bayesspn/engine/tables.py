@@ -47,11 +47,19 @@ class CircuitTables:
             observed = np.flatnonzero(~np.isnan(block.dense[k]))
             values = block.dense[k, observed]
             dense[k, observed] = _LOG2E * log_density(self.circuit.densities, int(d), values)
+        return self._with_dense(dense, dense_columns)
+
+    def without_block(self) -> LeafTables:
+        """The tabulated columns alone."""
+        nothing = np.zeros((0, 0, 0, 0), dtype=self.deviations.dtype)
+        return self._with_dense(nothing, self.dictionary.dense[:0])
+
+    def _with_dense(self, dense: Array, dense_columns: NDArray[np.int64]) -> LeafTables:
         return LeafTables(
             self.constant,
             self.deviations,
             self.feature_column,
-            scope.leaf_regions,
+            self.circuit.scope.leaf_regions,
             dense,
             dense_columns,
         )

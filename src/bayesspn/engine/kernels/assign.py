@@ -8,6 +8,13 @@ import numba as nb
 import numpy as np
 
 from bayesspn.engine.kernels import exact, upward
+from bayesspn.engine.kernels.patterns import (
+    child_pattern,
+    join_patterns,
+    load_patterns,
+    store_patterns,
+    tabulate_leaf_region,
+)
 from bayesspn.engine.kernels.vectors import LANES
 from bayesspn.randomness import fill_uniforms
 
@@ -56,7 +63,8 @@ class Workspace(NamedTuple):
     local: np.ndarray  # (most children of a sum,)
     row_values: np.ndarray  # (nodes,)
     uniforms: np.ndarray  # (visited sums,)
-    positions: np.ndarray  # (visited nodes, 2)
+    positions: np.ndarray  # (visited nodes, 3): region, node, pattern or −1
+    patterns: np.ndarray  # (regions, lanes) patterns of small regions
 
 
 @nb.njit(cache=True)
@@ -86,7 +94,8 @@ def make_workspace(geometry, tables):
         np.zeros(most_products, dtype=np.float64),
         np.zeros(n_values, dtype=np.float64),
         np.zeros(visited_sums, dtype=np.float64),
-        np.zeros((visited_sums + width, 2), dtype=np.int64),
+        np.zeros((visited_sums + width, 3), dtype=np.int64),
+        np.zeros((n_regions, LANES), dtype=np.int32),
     )
 
 
@@ -125,23 +134,94 @@ def _evaluate_region(work, geometry, weights, level, region):
 
 
 @nb.njit(cache=True)
-def _evaluate_group(work, geometry, weights):
+def _load_small_children(work, geometry, patterns, level, region):
+    """Look up the values of a region's small children."""
+    siblings = geometry.branching[level] * geometry.children
+    nodes = geometry.nodes[level + 1]
+    for child in range(region * siblings, (region + 1) * siblings):
+        here = geometry.region_base[level + 1] + child
+        if patterns.size[here] > 0:
+            at = geometry.value_base[level + 1] + child * nodes
+            load_patterns(work, patterns, here, nodes, at)
+
+
+@nb.njit(cache=True)
+def _evaluate_group(work, geometry, patterns, weights):
     """Evaluate all regions, each as soon as its children are done and still in the cache."""
     levels = geometry.branching.shape[0]
     leaves = geometry.nodes[levels]
+    children = geometry.children
     for leaf_region in range(geometry.regions[levels]):
         at = geometry.value_base[levels] + leaf_region * leaves
         here = geometry.region_base[levels] + leaf_region
-        upward.exponentiate_leaves(
-            work.values, at, work.scales, work.lacks, here, work.acc[leaf_region], work.turned
-        )
+        if patterns.size[here] == 0:
+            upward.exponentiate_leaves(
+                work.values, at, work.scales, work.lacks, here, work.acc[leaf_region], work.turned
+            )
         region = leaf_region
         for level in range(levels - 1, -1, -1):
-            siblings = geometry.branching[level] * geometry.children
+            siblings = geometry.branching[level] * children
             if (region + 1) % siblings != 0:
                 break
             region //= siblings
-            _evaluate_region(work, geometry, weights, level, region)
+            here = geometry.region_base[level] + region
+            if patterns.size[here] > 0:
+                child = geometry.region_base[level + 1] + region * children
+                join_patterns(work, patterns, here, child, children)
+            else:
+                _load_small_children(work, geometry, patterns, level, region)
+                _evaluate_region(work, geometry, weights, level, region)
+    if patterns.size[0] > 0:
+        load_patterns(work, patterns, 0, 1, 0)
+
+
+@nb.njit(cache=True)
+def tabulate_patterns(geometry, tables, patterns, weights):
+    """Fill the tables of all small regions, bottom-up, with patterns in the lanes."""
+    work = make_workspace(geometry, tables)
+    levels = geometry.branching.shape[0]
+    children = geometry.children
+    columns, paths = tables.leaf_regions.shape
+    regions = geometry.regions[levels]
+    starts = np.zeros(regions + 1, dtype=np.int64)
+    for d in range(columns):
+        for q in range(paths):
+            starts[tables.leaf_regions[d, q] + 1] += 1
+    starts = np.cumsum(starts)
+    members = np.empty(starts[regions], dtype=np.int64)
+    member_paths = np.empty(starts[regions], dtype=np.int64)
+    filled = starts.copy()
+    for d in range(columns):
+        for q in range(paths):
+            region = tables.leaf_regions[d, q]
+            members[filled[region]] = d
+            member_paths[filled[region]] = q
+            filled[region] += 1
+    for region in range(regions):
+        here = geometry.region_base[levels] + region
+        if patterns.size[here] > 0:
+            own = slice(starts[region], starts[region + 1])
+            at = geometry.value_base[levels] + region * geometry.nodes[levels]
+            tabulate_leaf_region(
+                work, patterns, tables, region, here, at, members[own], member_paths[own]
+            )
+    for level in range(levels - 1, -1, -1):
+        for region in range(geometry.regions[level]):
+            here = geometry.region_base[level] + region
+            size = patterns.size[here]
+            child = geometry.region_base[level + 1] + region * children
+            for first in range(0, size, LANES):
+                for lane in range(LANES):
+                    pattern = min(first + lane, size - 1)
+                    for c in range(children):
+                        work.patterns[child + c, lane] = child_pattern(
+                            patterns, child, children, c, pattern
+                        )
+                _load_small_children(work, geometry, patterns, level, region)
+                _evaluate_region(work, geometry, weights, level, region)
+                nodes = geometry.nodes[level]
+                at = geometry.value_base[level] + region * nodes
+                store_patterns(work, patterns, here, nodes, at, first, min(LANES, size - first))
 
 
 @nb.njit(cache=True, fastmath={"contract", "reassoc", "nsz", "arcp"})
@@ -182,7 +262,7 @@ def _draw_edge(work, geometry, weights, level, region, s, lane, u):
         u = min(u / local[j], 1.0)
     child = geometry.value_base[level + 1] + (region * branching + j) * children * nodes
     start = geometry.weight_base[level] + ((region * sums + s) * branching + j) * products
-    # local[:products] = weight × product, in lexicographic order
+    # local[:products] = values of the products, in lexicographic order
     if children == 1:
         for e in range(nodes):
             local[e] = values[child + e, lane]
@@ -201,6 +281,42 @@ def _draw_edge(work, geometry, weights, level, region, s, lane, u):
                 for e in range(size):
                     local[i * size + e] = factor * local[e]
             size *= nodes
+    return j * products + _choose(local, weights, start, products, u)
+
+
+@nb.njit(cache=True)
+def _draw_tabulated_edge(work, geometry, patterns, weights, level, region, s, pattern, u):
+    """Draw an edge of a sum in a small region, which has a single partition."""
+    products = geometry.products[level]
+    nodes = geometry.nodes[level + 1]
+    children = geometry.children
+    child = geometry.region_base[level + 1] + region * children
+    start = geometry.weight_base[level] + (region * geometry.nodes[level] + s) * products
+    local = work.local
+    if geometry.shared or children == 1:
+        local[:nodes] = 1.0
+        for c in range(children):
+            entry = child_pattern(patterns, child, children, c, pattern)
+            at = patterns.value_at[child + c] + entry * nodes
+            for e in range(nodes):
+                local[e] *= patterns.values[at + e]
+    else:
+        size = 1
+        local[0] = 1.0
+        for c in range(children - 1, -1, -1):
+            entry = child_pattern(patterns, child, children, c, pattern)
+            at = patterns.value_at[child + c] + entry * nodes
+            for i in range(nodes - 1, -1, -1):
+                factor = patterns.values[at + i]
+                for e in range(size):
+                    local[i * size + e] = factor * local[e]
+            size *= nodes
+    return _choose(local, weights, start, products, u)
+
+
+@nb.njit(cache=True, fastmath={"contract", "reassoc", "nsz", "arcp"})
+def _choose(local, weights, start, products, u):
+    """Draw a product with probability ∝ weight × value, given the values in ``local``."""
     total = 0.0
     for e in range(products):
         local[e] *= weights[start + e]
@@ -213,7 +329,7 @@ def _draw_edge(work, geometry, weights, level, region, s, lane, u):
             if u < local[e]:
                 break
             u -= local[e]
-    return j * products + last
+    return last
 
 
 @nb.njit(cache=True)
@@ -235,22 +351,28 @@ def step_down(geometry, level, region, edge, positions, at):
 
 @nb.njit(cache=True)
 def _draw_tree(
-    edges, leaf_nodes, counts, work, doubtful, geometry, weights_down, log_weights, lane
+    edges, leaf_nodes, counts, work, doubtful, geometry, patterns, weights_down, log_weights, lane
 ):
     """Draw one induced tree, level by level: the edge of every visited sum, then the leaves."""
     positions = work.positions
     positions[0, 0] = 0
     positions[0, 1] = 0
+    positions[0, 2] = work.patterns[0, lane] if patterns.size[0] > 0 else -1
     here = 0
     width = 1
     for level in range(geometry.branching.shape[0]):
         for position in range(width):
             v = here + position
-            region, s = positions[v, 0], positions[v, 1]
+            region, s, pattern = positions[v, 0], positions[v, 1], positions[v, 2]
             if doubtful:
                 edge = exact.draw_edge(
                     work.row_values, log_weights, geometry, level, region, s, work.uniforms[v]
                 )
+            elif pattern >= 0:
+                edge = _draw_tabulated_edge(
+                    work, geometry, patterns, weights_down, level, region, s, pattern,
+                    work.uniforms[v],
+                )  # fmt: skip
             else:
                 edge = _draw_edge(
                     work, geometry, weights_down, level, region, s, lane, work.uniforms[v]
@@ -261,6 +383,16 @@ def _draw_tree(
             counts[first + edge] += 1
             behind = here + width + position * geometry.children
             step_down(geometry, level, region, edge, positions, behind)
+            for c in range(geometry.children):
+                child = geometry.region_base[level + 1] + positions[behind + c, 0]
+                if patterns.size[child] == 0:
+                    positions[behind + c, 2] = -1
+                elif pattern >= 0:
+                    positions[behind + c, 2] = child_pattern(
+                        patterns, child - c, geometry.children, c, pattern
+                    )
+                else:
+                    positions[behind + c, 2] = work.patterns[child, lane]
         here += width
         width *= geometry.children
     leaves = geometry.nodes[geometry.branching.shape[0]]
@@ -269,23 +401,41 @@ def _draw_tree(
 
 
 @nb.njit(cache=True)
+def _sum_leaves_of_row(leaf_log, row, tables, row_start, row_features):
+    """Natural logs of all leaves for one row; shape (leaf regions, leaves)."""
+    leaf_log[:] = tables.constant
+    paths = tables.leaf_regions.shape[1]
+    for cell in range(row_start[row], row_start[row + 1]):
+        feature = row_features[cell]
+        for q in range(paths):
+            region = tables.leaf_regions[tables.feature_column[feature], q]
+            leaf_log[region] += tables.deviations[feature, q]
+    for k in range(tables.dense_columns.shape[0]):
+        for q in range(paths):
+            leaf_log[tables.leaf_regions[tables.dense_columns[k], q]] += tables.dense[k, row, q]
+    leaf_log *= _LN2
+
+
+@nb.njit(cache=True)
 def _assign_group(
-    first, count, work, geometry, tables, row_start, row_features, copy_start, copy_ids, weights_up,
-    weights_down, log_weights, key, sweep, draw, edges, leaf_nodes, counts, log_likelihood,
+    first, count, work, geometry, tables, patterns, row_start, row_features, copy_start, copy_ids,
+    weights_up, weights_down, log_weights, key, sweep, draw, edges, leaf_nodes, counts,
+    log_likelihood,
 ):  # fmt: skip
+    leaf_region = geometry.region_base[geometry.branching.shape[0]]
     upward.sum_leaves(
-        work.acc, first, count, tables.constant, tables.deviations, tables.feature_column,
-        tables.leaf_regions, row_start, row_features, tables.dense, tables.dense_columns,
+        work.acc, work.patterns[leaf_region:], patterns.size[leaf_region:], patterns.stride,
+        patterns.feature_rank, first, count, tables.constant, tables.deviations,
+        tables.feature_column, tables.leaf_regions, row_start, row_features, tables.dense,
+        tables.dense_columns,
     )  # fmt: skip
-    _evaluate_group(work, geometry, weights_up)
+    _evaluate_group(work, geometry, patterns, weights_up)
     sums_visited = edges.shape[1]
     for lane in range(count):
         row = first + lane
         doubtful = not work.lacks[0, lane] < upward.TOLERANCE * work.values[0, lane]
         if doubtful:
-            for region in range(work.acc.shape[0]):
-                for i in range(work.acc.shape[2]):
-                    work.leaf_log[region, i] = _LN2 * work.acc[region, lane, i]
+            _sum_leaves_of_row(work.leaf_log, row, tables, row_start, row_features)
             log_likelihood[row] = exact.evaluate_row(
                 work.row_values, work.leaf_log, log_weights, geometry
             )
@@ -296,15 +446,15 @@ def _assign_group(
             for copy in range(copy_start[row], copy_start[row + 1]):
                 fill_uniforms(work.uniforms, copy_ids[copy], sweep, key[0], key[1], 0, sums_visited)
                 _draw_tree(
-                    edges[copy], leaf_nodes[copy], counts, work, doubtful, geometry, weights_down,
-                    log_weights, lane,
+                    edges[copy], leaf_nodes[copy], counts, work, doubtful, geometry, patterns,
+                    weights_down, log_weights, lane,
                 )  # fmt: skip
 
 
 @nb.njit(cache=True, parallel=True)
 def assign_rows(
-    geometry, tables, row_start, row_features, copy_start, copy_ids, weights_up, weights_down,
-    log_weights, key, sweep, draw, edges, leaf_nodes, counts, log_likelihood,
+    geometry, tables, patterns, row_start, row_features, copy_start, copy_ids, weights_up,
+    weights_down, log_weights, key, sweep, draw, edges, leaf_nodes, counts, log_likelihood,
 ):  # fmt: skip
     """Evaluate the rows of a block and, if ``draw``, draw an induced tree for every copy.
 
@@ -332,7 +482,7 @@ def assign_rows(
         for group in range(task * groups // tasks, (task + 1) * groups // tasks):
             first = group * LANES
             _assign_group(
-                first, min(LANES, rows - first), work, geometry, tables, row_start, row_features,
-                copy_start, copy_ids, weights_up, weights_down, log_weights, key, sweep, draw,
-                edges, leaf_nodes, counts[task], log_likelihood,
+                first, min(LANES, rows - first), work, geometry, tables, patterns, row_start,
+                row_features, copy_start, copy_ids, weights_up, weights_down, log_weights, key,
+                sweep, draw, edges, leaf_nodes, counts[task], log_likelihood,
             )  # fmt: skip

@@ -31,25 +31,43 @@ _FAST = {"contract", "reassoc", "nsz", "arcp"}
 
 @nb.njit(cache=True, fastmath=_FAST)
 def sum_leaves(
-    acc, first, count, constant, deviations, feature_column, leaf_regions, row_start, row_features,
-    dense, dense_columns,
+    acc, found, small, stride, feature_rank, first, count, constant, deviations, feature_column,
+    leaf_regions, row_start, row_features, dense, dense_columns,
 ):  # fmt: skip
-    """Binary logs of all leaves for ``count`` rows into acc (regions, lanes, leaves)."""
+    """Binary logs of leaves for ``count`` rows, or the rows' patterns where regions are small.
+
+    Parameters
+    ----------
+    acc : array of shape (leaf regions, lanes, leaves)
+        Receives the logs, except for small regions.
+    found : int32 array of shape (leaf regions, lanes)
+        Receives the patterns of small regions.
+    small : int64 array of shape (leaf regions,)
+        Number of patterns, 0 for regions that are not small.
+    """
     paths = leaf_regions.shape[1]
     regions, leaves = constant.shape
     for region in range(regions):
-        for lane in range(count):
-            for i in range(leaves):
-                acc[region, lane, i] = constant[region, i]
+        if small[region] > 0:
+            for lane in range(LANES):
+                found[region, lane] = 0
+        else:
+            for lane in range(count):
+                for i in range(leaves):
+                    acc[region, lane, i] = constant[region, i]
     for lane in range(count):
         row = first + lane
         for cell in range(row_start[row], row_start[row + 1]):
             feature = row_features[cell]
             column = feature_column[feature]
+            rank = feature_rank[feature]
             for q in range(paths):
                 region = leaf_regions[column, q]
-                for i in range(leaves):
-                    acc[region, lane, i] += deviations[feature, q, i]
+                if stride[column, q] > 0:
+                    found[region, lane] += rank * stride[column, q]
+                else:
+                    for i in range(leaves):
+                        acc[region, lane, i] += deviations[feature, q, i]
         for k in range(dense_columns.shape[0]):
             for q in range(paths):
                 region = leaf_regions[dense_columns[k], q]
