@@ -23,6 +23,12 @@ The flow is table → columns → encoded rows → chains → posterior → answ
 
 from __future__ import annotations
 
+from pathlib import Path as _Path
+
+from bayesspn.compilation import drop_stale_code as _drop_stale_code
+
+_drop_stale_code(_Path(__file__).parent)  # before anything compiled is looked up
+
 from bayesspn.graphs import RegionGraph
 from bayesspn.leaves.columns import Column, Leaves, describe_column
 from bayesspn.model import Learned, Model

@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 
 from bayesspn.engine.circuit import Address, Circuit, RowSums, empty_statistics
 from bayesspn.engine.kernels import accumulate
-from bayesspn.engine.kernels.assign import Geometry, assign_rows, tabulate_patterns
+from bayesspn.engine.kernels.assign import assign_rows
+from bayesspn.engine.kernels.evaluate import tabulate_patterns
+from bayesspn.engine.kernels.layout import Geometry
 from bayesspn.engine.patterns import lay_out_patterns
 from bayesspn.engine.tables import CircuitTables, model_parts, tabulate
 from bayesspn.graphs import RegionGraph
@@ -287,6 +289,18 @@ class _Accumulator:
             self.graph.n_visited_sums + column,
         )
         for m, (g, position) in enumerate(self.dictionary.leaves.places[column]):
+            if self.dictionary.leaves.groups[g].family.one_hot:
+                # columns with a categorical model are always tabulated, by whole numbers
+                accumulate.count_model_categories(
+                    self.totals[g][position],
+                    m,
+                    choice,
+                    codes,
+                    self.dictionary.values[column].astype(np.int64),
+                    block.copy_start,
+                    leaf_nodes,
+                )
+                continue
             if self.dictionary.values[column].size:
                 statistics = self._code_statistics(column, m)
             else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bayesspn.engine.kernels.assign import Geometry
+from bayesspn.engine.kernels.layout import Geometry
 from bayesspn.engine.kernels.patterns import Patterns, find_small_regions
 from bayesspn.rows import Dictionary
 from bayesspn.scopes import Scope

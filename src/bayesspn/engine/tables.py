@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayesspn.engine.circuit import Circuit
-from bayesspn.engine.kernels.assign import LeafTables
+from bayesspn.engine.kernels.layout import LeafTables
 from bayesspn.leaves.densities import log_density, log_model_parts
 from bayesspn.leaves.family import Array
 from bayesspn.rows import Dictionary, RowBlock

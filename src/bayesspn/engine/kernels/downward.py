@@ -1,0 +1,186 @@
+"""Top-down draw of induced trees, given the values of all regions."""
+
+from __future__ import annotations
+
+import numba as nb
+
+from bayesspn.engine.kernels import exact
+from bayesspn.engine.kernels.patterns import child_pattern
+
+_FAST = {"contract", "reassoc", "nsz", "arcp"}
+
+
+@nb.njit(cache=True, fastmath=_FAST)
+def _draw_edge(work, geometry, weights, level, region, s, lane, u):
+    """Draw an edge of a sum for one lane: the partition from the kept sums, then the product."""
+    values, partials, partial_scales = work.values, work.partials, work.partial_scales
+    local = work.local
+    branching = geometry.branching[level]
+    products = geometry.products[level]
+    sums = geometry.nodes[level]
+    nodes = geometry.nodes[level + 1]
+    children = geometry.children
+    partial_row = geometry.partial_base[level] + region * branching * sums + s
+    partition_row = geometry.partition_base[level] + region * branching
+    j = 0
+    if branching > 1:
+        top = partial_scales[partition_row, lane]
+        for k in range(1, branching):
+            top = max(top, partial_scales[partition_row + k, lane])
+        total = 0.0
+        for k in range(branching):
+            shift = partial_scales[partition_row + k, lane] - top
+            local[k] = partials[partial_row + k * sums, lane] * 2.0**shift
+            total += local[k]
+        u *= total
+        last = 0
+        j = -1
+        for k in range(branching):
+            if local[k] > 0.0:
+                last = k
+                if u < local[k]:
+                    j = k
+                    break
+                u -= local[k]
+        if j < 0:
+            j = last
+            u = local[j]
+        u = min(u / local[j], 1.0)
+    child = geometry.value_base[level + 1] + (region * branching + j) * children * nodes
+    start = geometry.weight_base[level] + ((region * sums + s) * branching + j) * products
+    # local[:products] = values of the products, in lexicographic order
+    if children == 1:
+        for e in range(nodes):
+            local[e] = values[child + e, lane]
+    elif geometry.shared:
+        for e in range(nodes):
+            local[e] = values[child + e, lane]
+            for c in range(1, children):
+                local[e] *= values[child + c * nodes + e, lane]
+    else:
+        size = nodes
+        for e in range(nodes):
+            local[e] = values[child + (children - 1) * nodes + e, lane]
+        for c in range(children - 2, -1, -1):
+            for i in range(nodes - 1, -1, -1):
+                factor = values[child + c * nodes + i, lane]
+                for e in range(size):
+                    local[i * size + e] = factor * local[e]
+            size *= nodes
+    return j * products + _choose(local, weights, start, products, u)
+
+
+@nb.njit(cache=True)
+def _draw_tabulated_edge(work, geometry, patterns, weights, level, region, s, pattern, u):
+    """Draw an edge of a sum in a small region, which has a single partition."""
+    products = geometry.products[level]
+    nodes = geometry.nodes[level + 1]
+    children = geometry.children
+    child = geometry.region_base[level + 1] + region * children
+    start = geometry.weight_base[level] + (region * geometry.nodes[level] + s) * products
+    local = work.local
+    if geometry.shared or children == 1:
+        local[:nodes] = 1.0
+        for c in range(children):
+            entry = child_pattern(patterns, child, children, c, pattern)
+            at = patterns.value_at[child + c] + entry * nodes
+            for e in range(nodes):
+                local[e] *= patterns.values[at + e]
+    else:
+        size = 1
+        local[0] = 1.0
+        for c in range(children - 1, -1, -1):
+            entry = child_pattern(patterns, child, children, c, pattern)
+            at = patterns.value_at[child + c] + entry * nodes
+            for i in range(nodes - 1, -1, -1):
+                factor = patterns.values[at + i]
+                for e in range(size):
+                    local[i * size + e] = factor * local[e]
+            size *= nodes
+    return _choose(local, weights, start, products, u)
+
+
+@nb.njit(cache=True, fastmath=_FAST)
+def _choose(local, weights, start, products, u):
+    """Draw a product with probability ∝ weight × value, given the values in ``local``."""
+    total = 0.0
+    for e in range(products):
+        local[e] *= weights[start + e]
+        total += local[e]
+    u *= total
+    last = 0
+    for e in range(products):
+        if local[e] > 0.0:
+            last = e
+            if u < local[e]:
+                break
+            u -= local[e]
+    return last
+
+
+@nb.njit(cache=True)
+def _step_down(geometry, level, region, edge, positions, at):
+    """Place the children of a drawn edge behind position ``at`` of the next level."""
+    products = geometry.products[level]
+    nodes = geometry.nodes[level + 1]
+    children = geometry.children
+    j = edge // products
+    e = edge - j * products
+    for c in range(children - 1, -1, -1):
+        positions[at + c, 0] = (region * geometry.branching[level] + j) * children + c
+        if geometry.shared:
+            positions[at + c, 1] = e
+        else:
+            positions[at + c, 1] = e % nodes
+            e //= nodes
+
+
+@nb.njit(cache=True)
+def draw_tree(
+    edges, leaf_nodes, counts, work, doubtful, geometry, patterns, weights_down, log_weights, lane
+):
+    """Draw one induced tree, level by level: the edge of every visited sum, then the leaves."""
+    positions = work.positions
+    positions[0, 0] = 0
+    positions[0, 1] = 0
+    positions[0, 2] = work.patterns[0, lane] if patterns.size[0] > 0 else -1
+    here = 0
+    width = 1
+    for level in range(geometry.branching.shape[0]):
+        for position in range(width):
+            v = here + position
+            region, s, pattern = positions[v, 0], positions[v, 1], positions[v, 2]
+            if doubtful:
+                edge = exact.draw_edge(
+                    work.row_values, log_weights, geometry, level, region, s, work.uniforms[v]
+                )
+            elif pattern >= 0:
+                edge = _draw_tabulated_edge(
+                    work, geometry, patterns, weights_down, level, region, s, pattern,
+                    work.uniforms[v],
+                )  # fmt: skip
+            else:
+                edge = _draw_edge(
+                    work, geometry, weights_down, level, region, s, lane, work.uniforms[v]
+                )
+            edges[v] = edge
+            span = geometry.branching[level] * geometry.products[level]
+            first = geometry.weight_base[level] + (region * geometry.nodes[level] + s) * span
+            counts[first + edge] += 1
+            behind = here + width + position * geometry.children
+            _step_down(geometry, level, region, edge, positions, behind)
+            for c in range(geometry.children):
+                child = geometry.region_base[level + 1] + positions[behind + c, 0]
+                if patterns.size[child] == 0:
+                    positions[behind + c, 2] = -1
+                elif pattern >= 0:
+                    positions[behind + c, 2] = child_pattern(
+                        patterns, child - c, geometry.children, c, pattern
+                    )
+                else:
+                    positions[behind + c, 2] = work.patterns[child, lane]
+        here += width
+        width *= geometry.children
+    leaves = geometry.nodes[geometry.branching.shape[0]]
+    for leaf in range(width):
+        leaf_nodes[leaf] = positions[here + leaf, 0] * leaves + positions[here + leaf, 1]
