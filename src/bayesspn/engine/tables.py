@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from bayesspn.engine.circuit import Circuit
 from bayesspn.engine.kernels.layout import LeafTables
+from bayesspn.engine.kernels.vectors import LEAF_STEP
 from bayesspn.leaves.densities import log_density, log_model_parts
 from bayesspn.leaves.family import Array
 from bayesspn.rows import Dictionary, RowBlock
@@ -25,9 +26,9 @@ class CircuitTables:
 
     Attributes
     ----------
-    constant : ndarray of shape (leaf regions, leaves)
+    constant : ndarray of shape (leaf regions, padded leaves)
         Log value of every leaf for a row of reference codes.
-    deviations : ndarray of shape (features, paths, leaves)
+    deviations : ndarray of shape (features, paths, padded leaves)
         What another code adds to that.
     """
 
@@ -41,12 +42,13 @@ class CircuitTables:
         """Add the dense columns of a block."""
         scope, dense_columns = self.circuit.scope, self.dictionary.dense
         graph = scope.graph
-        shape = (len(dense_columns), block.n_rows, graph.n_paths, graph.leaves)
+        shape = (len(dense_columns), block.n_rows, graph.n_paths, self.constant.shape[1])
         dense = np.zeros(shape, dtype=self.deviations.dtype)
         for k, d in enumerate(dense_columns):
             observed = np.flatnonzero(~np.isnan(block.dense[k]))
             values = block.dense[k, observed]
-            dense[k, observed] = _LOG2E * log_density(self.circuit.densities, int(d), values)
+            log_value = log_density(self.circuit.densities, int(d), values)
+            dense[k, observed, :, : graph.leaves] = _LOG2E * log_value
         return self._with_dense(dense, dense_columns)
 
     def without_block(self) -> LeafTables:
@@ -91,8 +93,14 @@ def tabulate(circuit: Circuit, dictionary: Dictionary, dtype: type[np.floating])
     deviations -= np.repeat(reference, widths, axis=0)
     feature_column = np.repeat(dictionary.tabulated, widths).astype(np.int32)
     return CircuitTables(
-        circuit, dictionary, constant.astype(dtype), deviations.astype(dtype), feature_column
+        circuit, dictionary, _pad(constant, dtype), _pad(deviations, dtype), feature_column
     )
+
+
+def _pad(values: Array, dtype: type[np.floating]) -> Array:
+    """Fill the last axis up with zeros to a multiple of what the kernels add at a time."""
+    more = -values.shape[-1] % LEAF_STEP
+    return np.pad(values.astype(dtype), [(0, 0)] * (values.ndim - 1) + [(0, more)])
 
 
 def _is_plain(dictionary: Dictionary, column: int) -> bool:

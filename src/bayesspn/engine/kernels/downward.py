@@ -9,6 +9,9 @@ from bayesspn.engine.kernels.patterns import child_pattern
 
 _FAST = {"contract", "reassoc", "nsz", "arcp"}
 
+#: Products whose probabilities are added up before looking at one.
+_STRIDE = 16
+
 
 @nb.njit(cache=True, fastmath=_FAST)
 def _draw_edge(work, geometry, weights, level, region, s, lane, u):
@@ -109,12 +112,34 @@ def _choose(local, weights, start, products, u):
         total += local[e]
     u *= total
     last = 0
-    for e in range(products):
+    first = 0
+    while first < products:
+        stop = min(first + _STRIDE, products)
+        part = 0.0
+        for e in range(first, stop):
+            part += local[e]
+        # whole strides are skipped by their sum, which the compiler vectorises
+        if u >= part and stop < products:
+            u -= part
+            if part > 0.0:
+                last = _last_positive(local, first, stop)
+        else:
+            for e in range(first, stop):
+                if local[e] > 0.0:
+                    last = e
+                    if u < local[e]:
+                        return last
+                    u -= local[e]
+        first = stop
+    return last
+
+
+@nb.njit(cache=True)
+def _last_positive(local, first, stop):
+    last = first
+    for e in range(first, stop):
         if local[e] > 0.0:
             last = e
-            if u < local[e]:
-                break
-            u -= local[e]
     return last
 
 

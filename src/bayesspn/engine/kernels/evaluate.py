@@ -74,7 +74,14 @@ def evaluate_group(work, geometry, patterns, weights):
         here = geometry.region_base[levels] + leaf_region
         if patterns.size[here] == 0:
             upward.exponentiate_leaves(
-                work.values, at, work.scales, work.lacks, here, work.acc[leaf_region], work.turned
+                work.values,
+                at,
+                work.scales,
+                work.lacks,
+                here,
+                work.acc[leaf_region],
+                leaves,
+                work.turned,
             )
         region = leaf_region
         for level in range(levels - 1, -1, -1):
@@ -121,7 +128,15 @@ def tabulate_patterns(geometry, tables, patterns, weights):
             own = slice(starts[region], starts[region + 1])
             at = geometry.value_base[levels] + region * geometry.nodes[levels]
             tabulate_leaf_region(
-                work, patterns, tables, region, here, at, members[own], member_paths[own]
+                work,
+                patterns,
+                tables,
+                geometry.nodes[levels],
+                region,
+                here,
+                at,
+                members[own],
+                member_paths[own],
             )
     for level in range(levels - 1, -1, -1):
         for region in range(geometry.regions[level]):

@@ -25,8 +25,8 @@ def evaluate_row(values, leaf_log, log_weights, geometry):
     """Log values of all nodes into ``values``, level after level; returns the root's."""
     levels = geometry.branching.shape[0]
     base = geometry.value_base[levels]
-    regions, leaves = leaf_log.shape
-    for region in range(regions):
+    leaves = geometry.nodes[levels]
+    for region in range(geometry.regions[levels]):
         for i in range(leaves):
             values[base + region * leaves + i] = leaf_log[region, i]
     for level in range(levels - 1, -1, -1):

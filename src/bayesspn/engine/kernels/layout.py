@@ -29,11 +29,11 @@ class Geometry(NamedTuple):
 class LeafTables(NamedTuple):
     """Binary log densities of leaves, arranged for one block; see `bayesspn.engine.tables`."""
 
-    constant: np.ndarray  # (regions, leaves)
-    deviations: np.ndarray  # (features, paths, leaves)
+    constant: np.ndarray  # (regions, padded leaves)
+    deviations: np.ndarray  # (features, paths, padded leaves)
     feature_column: np.ndarray  # (features,)
     leaf_regions: np.ndarray  # (columns, paths)
-    dense: np.ndarray  # (dense columns, rows, paths, leaves)
+    dense: np.ndarray  # (dense columns, rows, paths, padded leaves)
     dense_columns: np.ndarray  # (dense columns,)
 
 
@@ -46,9 +46,9 @@ class Workspace(NamedTuple):
     partials: np.ndarray  # (partition sums, lanes), levels with several partitions per region
     partial_scales: np.ndarray  # (partitions, lanes)
     product: np.ndarray  # (most products of a partition, lanes)
-    turned: np.ndarray  # (leaves, lanes)
-    acc: np.ndarray  # (leaf regions, lanes, leaves), of the leaf tables' type
-    leaf_log: np.ndarray  # (leaf regions, leaves), natural logs of one row
+    turned: np.ndarray  # (padded leaves, lanes)
+    acc: np.ndarray  # (leaf regions, lanes, padded leaves), of the leaf tables' type
+    leaf_log: np.ndarray  # (leaf regions, padded leaves), natural logs of one row
     local: np.ndarray  # (most children of a sum,)
     row_values: np.ndarray  # (nodes,)
     uniforms: np.ndarray  # (visited sums,)
@@ -63,7 +63,7 @@ def make_workspace(geometry, tables):
     n_values = geometry.value_base[levels] + geometry.regions[levels] * geometry.nodes[levels]
     n_regions = geometry.region_base[levels] + geometry.regions[levels]
     dtype = tables.constant.dtype
-    regions, leaves = tables.constant.shape
+    regions, padded = tables.constant.shape
     most_products = max(geometry.products.max(), geometry.branching.max())
     visited_sums = 0
     width = 1
@@ -77,9 +77,9 @@ def make_workspace(geometry, tables):
         np.zeros((geometry.partial_base[levels], LANES), dtype=np.float32),
         np.zeros((geometry.partition_base[levels], LANES), dtype=np.int32),
         np.zeros((most_products, LANES), dtype=np.float32),
-        np.zeros((leaves, LANES), dtype=np.float32),
-        np.zeros((regions, LANES, leaves), dtype=dtype),
-        np.zeros((regions, leaves), dtype=np.float64),
+        np.zeros((padded, LANES), dtype=np.float32),
+        np.zeros((regions, LANES, padded), dtype=dtype),
+        np.zeros((regions, padded), dtype=np.float64),
         np.zeros(most_products, dtype=np.float64),
         np.zeros(n_values, dtype=np.float64),
         np.zeros(visited_sums, dtype=np.float64),

@@ -111,9 +111,10 @@ def join_patterns(work, patterns, region, child, children):
 
 
 @nb.njit(cache=True)
-def tabulate_leaf_region(work, patterns, tables, leaf_region, region, at, members, member_paths):
+def tabulate_leaf_region(
+    work, patterns, tables, leaves, leaf_region, region, at, members, member_paths
+):
     """Fill the table of a small leaf region; ``members`` are the columns in its scope."""
-    leaves = tables.constant.shape[1]
     size = patterns.size[region]
     for first in range(0, size, LANES):
         count = min(LANES, size - first)
@@ -128,6 +129,13 @@ def tabulate_leaf_region(work, patterns, tables, leaf_region, region, at, member
                 for i in range(leaves):
                     work.acc[leaf_region, lane, i] += tables.deviations[feature, q, i]
         upward.exponentiate_leaves(
-            work.values, at, work.scales, work.lacks, region, work.acc[leaf_region], work.turned
+            work.values,
+            at,
+            work.scales,
+            work.lacks,
+            region,
+            work.acc[leaf_region],
+            leaves,
+            work.turned,
         )
         store_patterns(work, patterns, region, leaves, at, first, count)

@@ -14,7 +14,7 @@ import numba as nb
 import numpy as np
 
 from bayesspn.engine.kernels import vectors as vec
-from bayesspn.engine.kernels.vectors import LANES
+from bayesspn.engine.kernels.vectors import LANES, LEAF_STEP
 
 #: Leaf values this many powers of two below the largest of their region are dropped.
 DROPPED = 60
@@ -38,7 +38,7 @@ def sum_leaves(
 
     Parameters
     ----------
-    acc : array of shape (leaf regions, lanes, leaves)
+    acc : array of shape (leaf regions, lanes, padded leaves)
         Receives the logs, except for small regions.
     found : int32 array of shape (leaf regions, lanes)
         Receives the patterns of small regions.
@@ -46,14 +46,14 @@ def sum_leaves(
         Number of patterns, 0 for regions that are not small.
     """
     paths = leaf_regions.shape[1]
-    regions, leaves = constant.shape
+    regions, padded = constant.shape
     for region in range(regions):
         if small[region] > 0:
             for lane in range(LANES):
                 found[region, lane] = 0
         else:
             for lane in range(count):
-                for i in range(leaves):
+                for i in range(padded):
                     acc[region, lane, i] = constant[region, i]
     for lane in range(count):
         row = first + lane
@@ -66,17 +66,20 @@ def sum_leaves(
                 if stride[column, q] > 0:
                     found[region, lane] += rank * stride[column, q]
                 else:
-                    for i in range(leaves):
-                        acc[region, lane, i] += deviations[feature, q, i]
+                    at = (region * LANES + lane) * padded
+                    start = (feature * paths + q) * padded
+                    for step in range(0, padded, LEAF_STEP):
+                        vec.add_leaves(acc, at + step, deviations, start + step)
         for k in range(dense_columns.shape[0]):
             for q in range(paths):
-                region = leaf_regions[dense_columns[k], q]
-                for i in range(leaves):
-                    acc[region, lane, i] += dense[k, row, q, i]
+                at = (leaf_regions[dense_columns[k], q] * LANES + lane) * padded
+                start = ((k * dense.shape[1] + row) * paths + q) * padded
+                for step in range(0, padded, LEAF_STEP):
+                    vec.add_leaves(acc, at + step, dense, start + step)
 
 
 @nb.njit(cache=True)
-def exponentiate_leaves(values, at, scales, lacks, region, logs, turned):
+def exponentiate_leaves(values, at, scales, lacks, region, logs, leaves, turned):
     """Leaf values 2^(t − k) of one region, with a scale k per lane and t = logs.
 
     Parameters
@@ -85,11 +88,10 @@ def exponentiate_leaves(values, at, scales, lacks, region, logs, turned):
         Receives the region's leaves from vector ``at`` on.
     scales, lacks : int32, float32 arrays
         Receive k and the bound on values that were dropped, at vector ``region``.
-    logs : array of shape (lanes, leaves)
+    logs : array of shape (lanes, padded leaves)
     turned : float32 array of shape (leaves, lanes)
         Work space.
     """
-    leaves = logs.shape[1]
     for lane in range(LANES):
         largest = logs[lane, 0]
         for i in range(1, leaves):

@@ -16,6 +16,9 @@ from numba.extending import intrinsic, models, register_model
 #: Lanes of a vector: rows that are evaluated side by side.
 LANES = 32
 
+#: Leaves are added up so many at a time; tables are padded to a multiple of it.
+LEAF_STEP = 8
+
 
 class _VectorType(types.Type):
     def __init__(self, integer: bool) -> None:
@@ -84,6 +87,23 @@ def store(typing_context, array, index, vector):
         return context.get_dummy_value()
 
     return types.none(array, types.intp, vector), generate
+
+
+@intrinsic
+def add_leaves(typing_context, target, at, source, start):
+    """Add LEAF_STEP elements of ``source`` from ``start`` on to those of ``target`` from ``at``."""
+
+    def generate(context, builder, signature, arguments):
+        array, first, other, second = arguments
+        element = context.get_data_type(signature.args[0].dtype)
+        vector_type = ir.VectorType(element, LEAF_STEP)
+        place = _pointer(context, builder, signature.args[0], array, first, vector_type)
+        addend = _pointer(context, builder, signature.args[2], other, second, vector_type)
+        total = builder.fadd(builder.load(place, align=4), builder.load(addend, align=4))
+        builder.store(total, place, align=4)
+        return context.get_dummy_value()
+
+    return types.none(target, types.intp, source, types.intp), generate
 
 
 @intrinsic
