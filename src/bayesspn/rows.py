@@ -162,6 +162,13 @@ class EncodedRows:
     def __post_init__(self) -> None:
         object.__setattr__(self, "n_rows", sum(len(block.copy_ids) for block in self.blocks))
 
+    @cached_property
+    def sorted_ids(self) -> tuple[IntArray, IntArray]:
+        """All row numbers in order, and where each stands among the blocks' copies."""
+        ids = np.concatenate([block.copy_ids for block in self.blocks])
+        order = np.argsort(ids)
+        return ids[order], order
+
     def split(self, shards: int) -> tuple[EncodedRows, ...]:
         """Distribute the blocks over shards."""
         return tuple(

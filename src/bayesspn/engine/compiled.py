@@ -164,8 +164,7 @@ def row_pass(circuit: Circuit, rows: EncodedRows, address: Address) -> RowSums:
         result = program.run(block, address)
         sums.add(block, result, address)
         scores.append(result.scores)
-    row_ids = np.concatenate([block.copy_ids for block in rows.blocks])
-    order = np.argsort(row_ids)
+    row_ids, order = rows.sorted_ids
     shape = (graph.n_leaf_regions, graph.leaves)
     return RowSums(
         program.edge_counts(),
@@ -175,7 +174,7 @@ def row_pass(circuit: Circuit, rows: EncodedRows, address: Address) -> RowSums:
             )
             for group, total in zip(leaves.groups, sums.finish(), strict=True)
         ),
-        row_ids[order],
+        row_ids,
         np.concatenate(scores)[order],
     )
 

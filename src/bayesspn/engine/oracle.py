@@ -190,6 +190,5 @@ def _expand(rows: EncodedRows) -> tuple[Array, IntArray]:
         np.repeat(block.values(rows.dictionary), np.diff(block.copy_start), axis=0)
         for block in rows.blocks
     ]
-    row_ids = np.concatenate([block.copy_ids for block in rows.blocks])
-    order = np.argsort(row_ids)
-    return np.concatenate(values)[order], row_ids[order]
+    row_ids, order = rows.sorted_ids
+    return np.concatenate(values)[order], row_ids

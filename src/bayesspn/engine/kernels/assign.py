@@ -58,11 +58,13 @@ def _assign_group(
             log_value = np.log(np.float64(work.values[0, lane]))
             log_likelihood[row] = log_value + _LN2 * work.scales[0, lane]
         if draw:
+            # several copies share the cumulative probabilities of the sums that they visit
+            shared_row = row if copy_start[row + 1] - copy_start[row] > 1 else -1
             for copy in range(copy_start[row], copy_start[row + 1]):
                 fill_uniforms(work.uniforms, copy_ids[copy], sweep, key[0], key[1], 0, sums_visited)
                 draw_tree(
                     edges[copy], leaf_nodes[copy], counts, work, doubtful, geometry, patterns,
-                    weights_down, log_weights, lane,
+                    weights_down, log_weights, lane, shared_row,
                 )  # fmt: skip
 
 
@@ -93,7 +95,7 @@ def assign_rows(
     groups = (rows + LANES - 1) // LANES
     tasks = min(counts.shape[0], groups)
     for task in nb.prange(tasks):
-        work = make_workspace(geometry, tables)
+        work = make_workspace(geometry, tables, copy_ids.shape[0] > rows)
         for group in range(task * groups // tasks, (task + 1) * groups // tasks):
             first = group * LANES
             _assign_group(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numba as nb
 
 from bayesspn.engine.kernels import exact
@@ -16,13 +18,11 @@ _STRIDE = 16
 @nb.njit(cache=True, fastmath=_FAST)
 def _draw_edge(work, geometry, weights, level, region, s, lane, u):
     """Draw an edge of a sum for one lane: the partition from the kept sums, then the product."""
-    values, partials, partial_scales = work.values, work.partials, work.partial_scales
+    partials, partial_scales = work.partials, work.partial_scales
     local = work.local
     branching = geometry.branching[level]
     products = geometry.products[level]
     sums = geometry.nodes[level]
-    nodes = geometry.nodes[level + 1]
-    children = geometry.children
     partial_row = geometry.partial_base[level] + region * branching * sums + s
     partition_row = geometry.partition_base[level] + region * branching
     j = 0
@@ -33,7 +33,7 @@ def _draw_edge(work, geometry, weights, level, region, s, lane, u):
         total = 0.0
         for k in range(branching):
             shift = partial_scales[partition_row + k, lane] - top
-            local[k] = partials[partial_row + k * sums, lane] * 2.0**shift
+            local[k] = math.ldexp(partials[partial_row + k * sums, lane], shift)
             total += local[k]
         u *= total
         last = 0
@@ -49,28 +49,69 @@ def _draw_edge(work, geometry, weights, level, region, s, lane, u):
             j = last
             u = local[j]
         u = min(u / local[j], 1.0)
-    child = geometry.value_base[level + 1] + (region * branching + j) * children * nodes
+    _multiply_children(work, geometry, level, region * branching + j, lane)
     start = geometry.weight_base[level] + ((region * sums + s) * branching + j) * products
-    # local[:products] = values of the products, in lexicographic order
-    if children == 1:
-        for e in range(nodes):
-            local[e] = values[child + e, lane]
-    elif geometry.shared:
+    return j * products + _choose(local, weights, start, products, u)
+
+
+@nb.njit(cache=True)
+def _draw_shared_edge(work, geometry, weights, level, region, s, lane, u, row):
+    """Draw an edge of a sum for a row with copies: cumulative probabilities are kept per row."""
+    branching = geometry.branching[level]
+    products = geometry.products[level]
+    sums = geometry.nodes[level]
+    span = branching * products
+    first = geometry.weight_base[level] + (region * sums + s) * span
+    node = geometry.value_base[level] + region * sums + s
+    cumulative = work.cumulative
+    if work.cumulated[node] != row:
+        work.cumulated[node] = row
+        partition_row = geometry.partition_base[level] + region * branching
+        top = work.partial_scales[partition_row, lane]
+        for j in range(1, branching):
+            top = max(top, work.partial_scales[partition_row + j, lane])
+        total = 0.0
+        for j in range(branching):
+            factor = math.ldexp(1.0, work.partial_scales[partition_row + j, lane] - top)
+            _multiply_children(work, geometry, level, region * branching + j, lane)
+            start = first + j * products
+            for e in range(products):
+                total += factor * weights[start + e] * work.local[e]
+                cumulative[start + e] = total
+    target = u * cumulative[first + span - 1]
+    low = 0
+    high = span - 1
+    while low < high:
+        middle = (low + high) // 2
+        if cumulative[first + middle] > target:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+@nb.njit(cache=True, fastmath=_FAST)
+def _multiply_children(work, geometry, level, partition, lane):
+    """Values of a partition's products for one lane into ``local``, in lexicographic order."""
+    values, local = work.values, work.local
+    nodes = geometry.nodes[level + 1]
+    children = geometry.children
+    child = geometry.value_base[level + 1] + partition * children * nodes
+    if geometry.shared or children == 1:
         for e in range(nodes):
             local[e] = values[child + e, lane]
             for c in range(1, children):
                 local[e] *= values[child + c * nodes + e, lane]
-    else:
-        size = nodes
-        for e in range(nodes):
-            local[e] = values[child + (children - 1) * nodes + e, lane]
-        for c in range(children - 2, -1, -1):
-            for i in range(nodes - 1, -1, -1):
-                factor = values[child + c * nodes + i, lane]
-                for e in range(size):
-                    local[i * size + e] = factor * local[e]
-            size *= nodes
-    return j * products + _choose(local, weights, start, products, u)
+        return
+    size = nodes
+    for e in range(nodes):
+        local[e] = values[child + (children - 1) * nodes + e, lane]
+    for c in range(children - 2, -1, -1):
+        for i in range(nodes - 1, -1, -1):
+            factor = values[child + c * nodes + i, lane]
+            for e in range(size):
+                local[i * size + e] = factor * local[e]
+        size *= nodes
 
 
 @nb.njit(cache=True)
@@ -162,8 +203,9 @@ def _step_down(geometry, level, region, edge, positions, at):
 
 @nb.njit(cache=True)
 def draw_tree(
-    edges, leaf_nodes, counts, work, doubtful, geometry, patterns, weights_down, log_weights, lane
-):
+    edges, leaf_nodes, counts, work, doubtful, geometry, patterns, weights_down, log_weights, lane,
+    shared_row,
+):  # fmt: skip
     """Draw one induced tree, level by level: the edge of every visited sum, then the leaves."""
     positions = work.positions
     positions[0, 0] = 0
@@ -183,6 +225,11 @@ def draw_tree(
                 edge = _draw_tabulated_edge(
                     work, geometry, patterns, weights_down, level, region, s, pattern,
                     work.uniforms[v],
+                )  # fmt: skip
+            elif shared_row >= 0:
+                edge = _draw_shared_edge(
+                    work, geometry, weights_down, level, region, s, lane, work.uniforms[v],
+                    shared_row,
                 )  # fmt: skip
             else:
                 edge = _draw_edge(

@@ -103,7 +103,7 @@ def evaluate_group(work, geometry, patterns, weights):
 @nb.njit(cache=True)
 def tabulate_patterns(geometry, tables, patterns, weights):
     """Fill the tables of all small regions, bottom-up, with patterns in the lanes."""
-    work = make_workspace(geometry, tables)
+    work = make_workspace(geometry, tables, False)
     levels = geometry.branching.shape[0]
     children = geometry.children
     columns, paths = tables.leaf_regions.shape

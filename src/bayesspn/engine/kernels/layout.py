@@ -54,11 +54,13 @@ class Workspace(NamedTuple):
     uniforms: np.ndarray  # (visited sums,)
     positions: np.ndarray  # (visited nodes, 3): region, node, pattern or −1
     patterns: np.ndarray  # (regions, lanes) patterns of small regions
+    cumulative: np.ndarray  # (weights,) cumulative edge probabilities of sums, for rows with copies
+    cumulated: np.ndarray  # (sums,) the row that a sum's entries in ``cumulative`` belong to
 
 
 @nb.njit(cache=True)
-def make_workspace(geometry, tables):
-    """Allocate the arrays of one thread."""
+def make_workspace(geometry, tables, many_copies):
+    """Allocate the arrays of one thread; ``many_copies`` if rows can have several."""
     levels = geometry.branching.shape[0]
     n_values = geometry.value_base[levels] + geometry.regions[levels] * geometry.nodes[levels]
     n_regions = geometry.region_base[levels] + geometry.regions[levels]
@@ -85,4 +87,6 @@ def make_workspace(geometry, tables):
         np.zeros(visited_sums, dtype=np.float64),
         np.zeros((visited_sums + width, 3), dtype=np.int64),
         np.zeros((n_regions, LANES), dtype=np.int32),
+        np.zeros(geometry.weight_base[levels] if many_copies else 0, dtype=np.float64),
+        np.full(geometry.value_base[levels], -1, dtype=np.int64),
     )
