@@ -6,11 +6,10 @@ import numba as nb
 import numpy as np
 
 from bayesspn.engine.kernels import exact, upward
-from bayesspn.engine.kernels.downward import draw_tree
+from bayesspn.engine.kernels.downward import draw_trees
 from bayesspn.engine.kernels.evaluate import evaluate_group
 from bayesspn.engine.kernels.layout import make_workspace
 from bayesspn.engine.kernels.vectors import LANES
-from bayesspn.randomness import fill_uniforms
 
 _LN2 = 0.6931471805599453
 
@@ -45,7 +44,6 @@ def _assign_group(
         tables.dense_columns,
     )  # fmt: skip
     evaluate_group(work, geometry, patterns, weights_up)
-    sums_visited = edges.shape[1]
     for lane in range(count):
         row = first + lane
         doubtful = not work.lacks[0, lane] < upward.TOLERANCE * work.values[0, lane]
@@ -58,14 +56,10 @@ def _assign_group(
             log_value = np.log(np.float64(work.values[0, lane]))
             log_likelihood[row] = log_value + _LN2 * work.scales[0, lane]
         if draw:
-            # several copies share the cumulative probabilities of the sums that they visit
-            shared_row = row if copy_start[row + 1] - copy_start[row] > 1 else -1
-            for copy in range(copy_start[row], copy_start[row + 1]):
-                fill_uniforms(work.uniforms, copy_ids[copy], sweep, key[0], key[1], 0, sums_visited)
-                draw_tree(
-                    edges[copy], leaf_nodes[copy], counts, work, doubtful, geometry, patterns,
-                    weights_down, log_weights, lane, shared_row,
-                )  # fmt: skip
+            draw_trees(
+                edges, leaf_nodes, counts, work, doubtful, geometry, patterns, weights_down,
+                log_weights, lane, row, copy_start, copy_ids, key, sweep,
+            )  # fmt: skip
 
 
 @nb.njit(cache=True, parallel=True)

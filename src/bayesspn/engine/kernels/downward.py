@@ -8,6 +8,7 @@ import numba as nb
 
 from bayesspn.engine.kernels import exact
 from bayesspn.engine.kernels.patterns import child_pattern
+from bayesspn.randomness import fill_uniforms
 
 _FAST = {"contract", "reassoc", "nsz", "arcp"}
 
@@ -15,7 +16,7 @@ _FAST = {"contract", "reassoc", "nsz", "arcp"}
 _STRIDE = 16
 
 
-@nb.njit(cache=True, fastmath=_FAST)
+@nb.njit(cache=True, inline="always", fastmath=_FAST)
 def _draw_edge(work, geometry, weights, level, region, s, lane, u):
     """Draw an edge of a sum for one lane: the partition from the kept sums, then the product."""
     partials, partial_scales = work.partials, work.partial_scales
@@ -54,7 +55,7 @@ def _draw_edge(work, geometry, weights, level, region, s, lane, u):
     return j * products + _choose(local, weights, start, products, u)
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, inline="always")
 def _draw_shared_edge(work, geometry, weights, level, region, s, lane, u, row):
     """Draw an edge of a sum for a row with copies: cumulative probabilities are kept per row."""
     branching = geometry.branching[level]
@@ -90,7 +91,7 @@ def _draw_shared_edge(work, geometry, weights, level, region, s, lane, u, row):
     return low
 
 
-@nb.njit(cache=True, fastmath=_FAST)
+@nb.njit(cache=True, inline="always", fastmath=_FAST)
 def _multiply_children(work, geometry, level, partition, lane):
     """Values of a partition's products for one lane into ``local``, in lexicographic order."""
     values, local = work.values, work.local
@@ -114,7 +115,7 @@ def _multiply_children(work, geometry, level, partition, lane):
         size *= nodes
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, inline="always")
 def _draw_tabulated_edge(work, geometry, patterns, weights, level, region, s, pattern, u):
     """Draw an edge of a sum in a small region, which has a single partition."""
     products = geometry.products[level]
@@ -184,7 +185,7 @@ def _last_positive(local, first, stop):
     return last
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, inline="always")
 def _step_down(geometry, level, region, edge, positions, at):
     """Place the children of a drawn edge behind position ``at`` of the next level."""
     products = geometry.products[level]
@@ -201,58 +202,70 @@ def _step_down(geometry, level, region, edge, positions, at):
             e //= nodes
 
 
-@nb.njit(cache=True)
-def draw_tree(
+@nb.njit(cache=True, fastmath=_FAST)
+def draw_trees(
     edges, leaf_nodes, counts, work, doubtful, geometry, patterns, weights_down, log_weights, lane,
-    shared_row,
+    row, copy_start, copy_ids, key, sweep,
 ):  # fmt: skip
-    """Draw one induced tree, level by level: the edge of every visited sum, then the leaves."""
-    positions = work.positions
-    positions[0, 0] = 0
-    positions[0, 1] = 0
-    positions[0, 2] = work.patterns[0, lane] if patterns.size[0] > 0 else -1
-    here = 0
-    width = 1
-    for level in range(geometry.branching.shape[0]):
-        for position in range(width):
-            v = here + position
-            region, s, pattern = positions[v, 0], positions[v, 1], positions[v, 2]
-            if doubtful:
-                edge = exact.draw_edge(
-                    work.row_values, log_weights, geometry, level, region, s, work.uniforms[v]
-                )
-            elif pattern >= 0:
-                edge = _draw_tabulated_edge(
-                    work, geometry, patterns, weights_down, level, region, s, pattern,
-                    work.uniforms[v],
-                )  # fmt: skip
-            elif shared_row >= 0:
-                edge = _draw_shared_edge(
-                    work, geometry, weights_down, level, region, s, lane, work.uniforms[v],
-                    shared_row,
-                )  # fmt: skip
-            else:
-                edge = _draw_edge(
-                    work, geometry, weights_down, level, region, s, lane, work.uniforms[v]
-                )
-            edges[v] = edge
+    """Draw the induced tree of every copy of a row: the edges of visited sums, then the leaves."""
+    positions, uniforms = work.positions, work.uniforms
+    levels = geometry.branching.shape[0]
+    # several copies share the cumulative probabilities of the sums that they visit
+    several = copy_start[row + 1] - copy_start[row] > 1
+    for copy in range(copy_start[row], copy_start[row + 1]):
+        fill_uniforms(uniforms, copy_ids[copy], sweep, key[0], key[1], 0, edges.shape[1])
+        positions[0, 0] = 0
+        positions[0, 1] = 0
+        positions[0, 2] = work.patterns[0, lane] if patterns.size[0] > 0 else -1
+        here = 0
+        width = 1
+        for level in range(levels):
             span = geometry.branching[level] * geometry.products[level]
-            first = geometry.weight_base[level] + (region * geometry.nodes[level] + s) * span
-            counts[first + edge] += 1
-            behind = here + width + position * geometry.children
-            _step_down(geometry, level, region, edge, positions, behind)
-            for c in range(geometry.children):
-                child = geometry.region_base[level + 1] + positions[behind + c, 0]
-                if patterns.size[child] == 0:
-                    positions[behind + c, 2] = -1
+            for position in range(width):
+                v = here + position
+                region, s, pattern = positions[v, 0], positions[v, 1], positions[v, 2]
+                if doubtful:
+                    edge = exact.draw_edge(
+                        work.row_values, log_weights, geometry, level, region, s, uniforms[v]
+                    )
                 elif pattern >= 0:
-                    positions[behind + c, 2] = child_pattern(
-                        patterns, child - c, geometry.children, c, pattern
+                    edge = _draw_tabulated_edge(
+                        work, geometry, patterns, weights_down, level, region, s, pattern,
+                        uniforms[v],
+                    )  # fmt: skip
+                elif several:
+                    edge = _draw_shared_edge(
+                        work, geometry, weights_down, level, region, s, lane, uniforms[v], row
                     )
                 else:
-                    positions[behind + c, 2] = work.patterns[child, lane]
-        here += width
-        width *= geometry.children
-    leaves = geometry.nodes[geometry.branching.shape[0]]
-    for leaf in range(width):
-        leaf_nodes[leaf] = positions[here + leaf, 0] * leaves + positions[here + leaf, 1]
+                    edge = _draw_edge(
+                        work, geometry, weights_down, level, region, s, lane, uniforms[v]
+                    )
+                edges[copy, v] = edge
+                first = geometry.weight_base[level] + (region * geometry.nodes[level] + s) * span
+                counts[first + edge] += 1
+                behind = here + width + position * geometry.children
+                _step_down(geometry, level, region, edge, positions, behind)
+                if level + 1 < levels:
+                    _follow_patterns(work, geometry, patterns, level, pattern, behind, lane)
+            here += width
+            width *= geometry.children
+        leaves = geometry.nodes[levels]
+        for leaf in range(width):
+            node = positions[here + leaf, 0] * leaves + positions[here + leaf, 1]
+            leaf_nodes[copy, leaf] = node
+
+
+@nb.njit(cache=True, inline="always")
+def _follow_patterns(work, geometry, patterns, level, pattern, behind, lane):
+    """Note the patterns of the regions that a drawn edge leads to, −1 if they are not small."""
+    for c in range(geometry.children):
+        child = geometry.region_base[level + 1] + work.positions[behind + c, 0]
+        if patterns.size[child] == 0:
+            work.positions[behind + c, 2] = -1
+        elif pattern >= 0:
+            work.positions[behind + c, 2] = child_pattern(
+                patterns, child - c, geometry.children, c, pattern
+            )
+        else:
+            work.positions[behind + c, 2] = work.patterns[child, lane]
