@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test test-long lint reach-paper clean
+.PHONY: demo test test-long lint reach-paper bench clean
 
 $(READY): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -27,6 +27,9 @@ test-long: $(READY)
 
 reach-paper: $(READY)
 	$(BIN)/python experiments/reach_paper.py $(if $(DATA),--data $(DATA))
+
+bench: $(READY)
+	$(BIN)/python bench/engine.py $(if $(DATA),--data $(DATA))
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache
