@@ -103,38 +103,20 @@ def describe_column(
     0.5
     """
     names = (families,) if isinstance(families, str) else tuple(families)
-    if not names or len(set(names)) != len(names):
-        raise ValueError(f"column {name!r}: families must be one or more different names")
-    for family_name in names:
-        if family_name not in FAMILIES:
-            raise ValueError(
-                f"column {name!r}: unknown family {family_name!r}; known are {sorted(FAMILIES)}"
-            )
+    _check_families(name, names)
     models = [FAMILIES[family_name] for family_name in names]
-    if len({family.measure for family in models}) > 1:
-        raise ValueError(
-            f"column {name!r}: {', '.join(names)} mix probability masses and densities; "
-            "a column is either discrete or continuous"
-        )
     if not np.isfinite(gamma) or gamma <= 0:
         raise ValueError(f"column {name!r}: gamma must be positive and finite, got {gamma!r}")
     values = np.asarray(values, dtype=np.float64)
     distinct, counts = np.unique(values[~np.isnan(values)], return_counts=True)
     if distinct.size == 0:
         raise ValueError(f"column {name!r} has no observed value; drop it")
-    if n_categories is not None and (n_categories < 1 or n_categories != int(n_categories)):
-        raise ValueError(f"column {name!r}: n_categories must be a count, got {n_categories!r}")
-    categories = n_categories or 0
     if np.isinf(distinct).any():
         infinite = distinct[np.isinf(distinct)][0]
         raise ValueError(f"column {name!r}: value {infinite:g} is infinite; use NaN for missing")
+    categories = 0
     if any(family.one_hot for family in models):
-        categories = max(2, n_categories or int(distinct[-1]) + 1)
-        if categories > _MOST_CATEGORIES:
-            raise ValueError(
-                f"column {name!r}: value {distinct[-1]:g} would need {categories:,} categories, "
-                f"more than {_MOST_CATEGORIES:,}; use a family of counts"
-            )
+        categories = _count_categories(name, distinct, n_categories)
     for family in models:
         outside = family.invalid(distinct, categories)
         if outside.any():
@@ -155,6 +137,33 @@ def describe_column(
         family.constants(distinct, weights, resolution, categories) for family in models
     )
     return Column(name, names, categories, float(resolution), constants, gamma)
+
+
+def _check_families(name: str, families: tuple[str, ...]) -> None:
+    if not families or len(set(families)) != len(families):
+        raise ValueError(f"column {name!r}: families must be one or more different names")
+    for family in families:
+        if family not in FAMILIES:
+            raise ValueError(
+                f"column {name!r}: unknown family {family!r}; known are {sorted(FAMILIES)}"
+            )
+    if len({FAMILIES[family].measure for family in families}) > 1:
+        raise ValueError(
+            f"column {name!r}: {', '.join(families)} mix probability masses and densities; "
+            "a column is either discrete or continuous"
+        )
+
+
+def _count_categories(name: str, distinct: Array, given: int | None) -> int:
+    if given is not None and (given < 1 or given != int(given)):
+        raise ValueError(f"column {name!r}: n_categories must be a count, got {given!r}")
+    categories = max(2, given or int(distinct[-1]) + 1)
+    if categories > _MOST_CATEGORIES:
+        raise ValueError(
+            f"column {name!r}: value {distinct[-1]:g} would need {categories:,} categories, "
+            f"more than {_MOST_CATEGORIES:,}; use a family of counts"
+        )
+    return categories
 
 
 def smallest_gap(distinct: Array) -> float:
