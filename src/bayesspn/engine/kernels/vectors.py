@@ -126,21 +126,23 @@ def splat_integer(typing_context, scalar):
     return INTEGERS(types.int32), generate
 
 
-def _float_operation(name, doc):
+def _operation(name, vector, doc):
+    """Lane-wise LLVM instruction on two vectors of one type."""
+
     @intrinsic
     def operation(typing_context, left, right):
         def generate(context, builder, signature, arguments):
             return getattr(builder, name)(*arguments)
 
-        return FLOATS(FLOATS, FLOATS), generate
+        return vector(vector, vector), generate
 
     operation.__doc__ = doc
     return operation
 
 
-add = _float_operation("fadd", "Sum of two float vectors.")
-subtract = _float_operation("fsub", "Difference of two float vectors.")
-multiply = _float_operation("fmul", "Product of two float vectors.")
+add = _operation("fadd", FLOATS, "Sum of two float vectors.")
+subtract = _operation("fsub", FLOATS, "Difference of two float vectors.")
+multiply = _operation("fmul", FLOATS, "Product of two float vectors.")
 
 
 @intrinsic
@@ -204,22 +206,10 @@ def floats_of(typing_context, vector):
     return FLOATS(INTEGERS), generate
 
 
-def _integer_operation(name, doc):
-    @intrinsic
-    def operation(typing_context, left, right):
-        def generate(context, builder, signature, arguments):
-            return getattr(builder, name)(*arguments)
-
-        return INTEGERS(INTEGERS, INTEGERS), generate
-
-    operation.__doc__ = doc
-    return operation
-
-
-add_integers = _integer_operation("add", "Sum of two integer vectors.")
-subtract_integers = _integer_operation("sub", "Difference of two integer vectors.")
-shift_left = _integer_operation("shl", "Integers shifted left.")
-shift_right = _integer_operation("ashr", "Integers shifted right, keeping the sign.")
+add_integers = _operation("add", INTEGERS, "Sum of two integer vectors.")
+subtract_integers = _operation("sub", INTEGERS, "Difference of two integer vectors.")
+shift_left = _operation("shl", INTEGERS, "Integers shifted left.")
+shift_right = _operation("ashr", INTEGERS, "Integers shifted right, keeping the sign.")
 
 
 @intrinsic
