@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from bayesspn.engine.accumulation import Accumulator
 from bayesspn.engine.circuit import Address, Circuit, RowSums
 from bayesspn.engine.kernels.assign import assign_rows
-from bayesspn.engine.kernels.evaluate import tabulate_patterns
-from bayesspn.engine.kernels.layout import Geometry
+from bayesspn.engine.kernels.layout import Entries, Geometry, Weights
+from bayesspn.engine.kernels.patterns import plan_rows, tabulate_patterns
+from bayesspn.engine.kernels.vectors import LANES
 from bayesspn.engine.patterns import lay_out_patterns
 from bayesspn.engine.tables import CircuitTables, tabulate
 from bayesspn.graphs import RegionGraph
@@ -56,18 +57,31 @@ class Program:
         graph = circuit.graph
         self.circuit = circuit
         self.geometry = lay_out(graph)
-        self.tables: CircuitTables = tabulate(circuit, rows.dictionary, dtype)
-        self.log_weights = np.concatenate([w.ravel() for w in circuit.log_weights])
-        self.weights_down = np.exp(self.log_weights).astype(np.float32)
-        self.weights_up = np.concatenate(
-            [np.exp(w).transpose(0, 2, 3, 1).ravel() for w in circuit.log_weights]
-        ).astype(np.float32)
+        width = self.geometry.width
+        self.tables: CircuitTables = tabulate(circuit, rows.dictionary, width, dtype)
+        self.weights = arrange_weights(circuit.log_weights, width)
         n_rows = sum(block.n_rows for block in rows.blocks)
         self.patterns = lay_out_patterns(self.geometry, circuit.scope, rows.dictionary, n_rows)
-        tabulate_patterns(
-            self.geometry, self.tables.without_block(), self.patterns, self.weights_up
+        self.plan = plan_rows(self.geometry, circuit.scope.leaf_regions, self.patterns)
+        tasks = numba.get_num_threads()
+        tabulated = int(self.patterns.size.sum())
+        each = len(self.plan.region) * self.plan.rows
+        self.first_entry = tabulated + each * np.arange(tasks)
+        n_entries = tabulated + each * tasks
+        self.entries = Entries(
+            np.zeros(n_entries * width, dtype=np.float32),
+            np.zeros(n_entries * 2, dtype=np.float32),
+            np.zeros(tabulated * graph.children, dtype=np.int32),
         )
-        self.counts = np.zeros((numba.get_num_threads(), graph.n_weights), dtype=np.int64)
+        tabulate_patterns(
+            self.entries,
+            self.geometry,
+            self.tables.without_block(),
+            self.patterns,
+            self.plan,
+            self.weights,
+        )
+        self.counts = np.zeros((tasks, graph.n_weights), dtype=np.int64)
 
     def run(self, block: RowBlock, address: Address | None) -> BlockResult:
         """Evaluate a block and, given an address, draw trees and count their edges."""
@@ -80,14 +94,15 @@ class Program:
         assign_rows(
             self.geometry,
             self.tables.for_block(block),
-            self.patterns,
+            self.entries,
+            self.plan,
+            self.patterns.feature_rank,
+            self.first_entry,
             block.row_start,
             block.row_features,
             block.copy_start,
             block.copy_ids,
-            self.weights_up,
-            self.weights_down,
-            self.log_weights,
+            self.weights,
             words,
             np.uint32(sweep),
             draw,
@@ -111,6 +126,7 @@ def lay_out(graph: RegionGraph) -> Geometry:
     regions, nodes = np.array(graph.regions), np.array(graph.nodes)
     branching, products = np.array(graph.branching), np.array(graph.n_products)
     inner, sums = regions[:-1], nodes[:-1]
+    width = LANES * -(-max(graph.nodes) // LANES)
     return Geometry(
         regions,
         nodes,
@@ -118,12 +134,24 @@ def lay_out(graph: RegionGraph) -> Geometry:
         products,
         _bases(regions * nodes)[:-1],
         _bases(regions)[:-1],
-        _bases(inner * branching),
-        _bases(np.where(branching > 1, inner * branching * sums, 0)),
+        _bases(np.where(branching > 1, inner * branching, 0)),
         _bases(inner * sums * branching * products),
+        _bases(inner * branching * products * width),
         graph.children,
         graph.products == "shared",
+        width,
     )
+
+
+def arrange_weights(log_weights: tuple[Array, ...], width: int) -> Weights:
+    """Weights in the orders in which the kernels read them."""
+    log = np.concatenate([w.ravel() for w in log_weights])
+    down = np.zeros(len(log) + LANES, dtype=np.float32)
+    np.exp(log, out=down[: len(log)], casting="same_kind")
+    up = [np.zeros((*w.shape[:1], *w.shape[2:], width), np.float32) for w in log_weights]
+    for padded, w in zip(up, log_weights, strict=True):
+        padded[..., : w.shape[1]] = np.exp(w).transpose(0, 2, 3, 1)
+    return Weights(np.concatenate([w.ravel() for w in up]), down, log)
 
 
 def _bases(sizes: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -19,25 +19,18 @@ _DENSE_WIDTH = 1 << 30
 def lay_out_patterns(
     geometry: Geometry, scope: Scope, dictionary: Dictionary, n_rows: int
 ) -> Patterns:
-    """Find the small regions of a scope and allocate their tables."""
+    """Find the small regions of a scope."""
     widths = np.full(len(dictionary.values), _DENSE_WIDTH, dtype=np.int64)
     widths[dictionary.tabulated] = np.diff(dictionary.feature_base)[dictionary.tabulated]
     widths[dictionary.tabulated] -= ~dictionary.has_missing[dictionary.tabulated]
     most = min(_MOST_PATTERNS, n_rows // _ROWS_PER_PATTERN)
     size, stride = find_small_regions(geometry, scope.leaf_regions, widths, most)
-    nodes = np.repeat(geometry.nodes, geometry.regions)
-    values = np.concatenate([[0], np.cumsum(size * nodes)])
-    entries = np.concatenate([[0], np.cumsum(size)])
     return Patterns(
         size,
-        values[:-1],
-        entries[:-1],
+        np.concatenate([[0], np.cumsum(size)[:-1]]),
         stride,
         widths,
         dictionary.feature_rank,
         dictionary.rank_feature,
         dictionary.feature_base,
-        np.empty(values[-1], dtype=np.float32),
-        np.empty(entries[-1], dtype=np.int32),
-        np.empty(entries[-1], dtype=np.float32),
     )

@@ -12,12 +12,14 @@ from numpy.typing import NDArray
 
 from bayesspn.engine.circuit import Circuit
 from bayesspn.engine.kernels.layout import LeafTables
-from bayesspn.engine.kernels.vectors import LEAF_STEP
 from bayesspn.leaves.densities import log_density, log_model_parts
 from bayesspn.leaves.family import Array
 from bayesspn.rows import Dictionary, RowBlock
 
 _LOG2E = 1.4426950408889634
+
+#: Binary logarithm of what is as good as nothing, but can be calculated with.
+_NOTHING = -1e30
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,9 +28,9 @@ class CircuitTables:
 
     Attributes
     ----------
-    constant : ndarray of shape (leaf regions, padded leaves)
+    constant : ndarray of shape (leaf regions, width)
         Log value of every leaf for a row of reference codes.
-    deviations : ndarray of shape (features, paths, padded leaves)
+    deviations : ndarray of shape (features, paths, width)
         What another code adds to that.
     """
 
@@ -67,8 +69,13 @@ class CircuitTables:
         )
 
 
-def tabulate(circuit: Circuit, dictionary: Dictionary, dtype: type[np.floating]) -> CircuitTables:
-    """Tabulate the leaf densities of a circuit; ``dtype`` is the precision of leaf sums."""
+def tabulate(
+    circuit: Circuit, dictionary: Dictionary, width: int, dtype: type[np.floating]
+) -> CircuitTables:
+    """Tabulate the leaf densities of a circuit.
+
+    Leaves are padded to ``width``; ``dtype`` is the precision of leaf sums.
+    """
     graph, leaves = circuit.graph, dictionary.leaves
     base = dictionary.feature_base
     deviations = np.zeros((base[-1], graph.n_paths, graph.leaves))
@@ -93,14 +100,19 @@ def tabulate(circuit: Circuit, dictionary: Dictionary, dtype: type[np.floating])
     deviations -= np.repeat(reference, widths, axis=0)
     feature_column = np.repeat(dictionary.tabulated, widths).astype(np.int32)
     return CircuitTables(
-        circuit, dictionary, _pad(constant, dtype), _pad(deviations, dtype), feature_column
+        circuit,
+        dictionary,
+        _pad(constant, width, dtype, _NOTHING),
+        _pad(deviations, width, dtype, 0.0),
+        feature_column,
     )
 
 
-def _pad(values: Array, dtype: type[np.floating]) -> Array:
-    """Fill the last axis up with zeros to a multiple of what the kernels add at a time."""
-    more = -values.shape[-1] % LEAF_STEP
-    return np.pad(values.astype(dtype), [(0, 0)] * (values.ndim - 1) + [(0, more)])
+def _pad(values: Array, width: int, dtype: type[np.floating], filling: float) -> Array:
+    """Fill the last axis up to a width."""
+    padded = np.full((*values.shape[:-1], width), filling, dtype=dtype)
+    padded[..., : values.shape[-1]] = values
+    return padded
 
 
 def _is_plain(dictionary: Dictionary, column: int) -> bool:

@@ -1,271 +1,239 @@
-"""Top-down draw of induced trees, given the values of all regions."""
+"""Top-down draw of induced trees, given the entries of all regions.
+
+One uniform draws an edge of a sum by inversion, in the order (partition, node of child 1, …, node
+of child C): first the partition from the kept partition sums, then the nodes of all children but
+the last from their joint marginal, then the last child's node. What copies of a row have in common
+is computed once.
+"""
 
 from __future__ import annotations
 
-import math
-
 import numba as nb
+import numpy as np
 
 from bayesspn.engine.kernels import exact
-from bayesspn.engine.kernels.patterns import child_pattern
+from bayesspn.engine.kernels import vectors as vec
+from bayesspn.engine.kernels.layout import outer_products
+from bayesspn.engine.kernels.leaf_values import sum_leaves_of_row
+from bayesspn.engine.kernels.upward import TOLERANCE
+from bayesspn.engine.kernels.vectors import LANES
 from bayesspn.randomness import fill_uniforms
 
-_FAST = {"contract", "reassoc", "nsz", "arcp"}
-
-#: Products whose probabilities are added up before looking at one.
-_STRIDE = 16
+_LN2 = 0.6931471805599453
 
 
-@nb.njit(cache=True, inline="always", fastmath=_FAST)
-def _draw_edge(work, geometry, weights, level, region, s, lane, u):
-    """Draw an edge of a sum for one lane: the partition from the kept sums, then the product."""
-    partials, partial_scales = work.partials, work.partial_scales
-    local = work.local
-    branching = geometry.branching[level]
-    products = geometry.products[level]
-    sums = geometry.nodes[level]
-    partial_row = geometry.partial_base[level] + region * branching * sums + s
-    partition_row = geometry.partition_base[level] + region * branching
-    j = 0
-    if branching > 1:
-        top = partial_scales[partition_row, lane]
-        for k in range(1, branching):
-            top = max(top, partial_scales[partition_row + k, lane])
-        total = 0.0
-        for k in range(branching):
-            shift = partial_scales[partition_row + k, lane] - top
-            local[k] = math.ldexp(partials[partial_row + k * sums, lane], shift)
-            total += local[k]
-        u *= total
-        last = 0
-        j = -1
-        for k in range(branching):
-            if local[k] > 0.0:
-                last = k
-                if u < local[k]:
-                    j = k
-                    break
-                u -= local[k]
-        if j < 0:
-            j = last
-            u = local[j]
-        u = min(u / local[j], 1.0)
-    _multiply_children(work, geometry, level, region * branching + j, lane)
-    start = geometry.weight_base[level] + ((region * sums + s) * branching + j) * products
-    return j * products + _choose(local, weights, start, products, u)
+@nb.njit(cache=True, forceinline=True)
+def _invert(cumulative, first, count, u):
+    """Outcome that u picks from cumulative numbers, and what is left of u within it."""
+    target = u * cumulative[first + count - 1]
+    chosen = 0
+    for k in range(count - 1):
+        chosen += cumulative[first + k] <= target
+    before = cumulative[first + chosen - 1] if chosen > 0 else 0.0
+    inside = cumulative[first + chosen] - before
+    while inside <= 0.0 and chosen > 0:
+        # rounding led behind the last possible outcome
+        chosen -= 1
+        before = cumulative[first + chosen - 1] if chosen > 0 else 0.0
+        inside = cumulative[first + chosen] - before
+        target = cumulative[first + chosen]
+    return chosen, min(max((target - before) / inside, 0.0), 1.0)
 
 
-@nb.njit(cache=True, inline="always")
-def _draw_shared_edge(work, geometry, weights, level, region, s, lane, u, row):
-    """Draw an edge of a sum for a row with copies: cumulative probabilities are kept per row."""
-    branching = geometry.branching[level]
-    products = geometry.products[level]
-    sums = geometry.nodes[level]
-    span = branching * products
-    first = geometry.weight_base[level] + (region * sums + s) * span
-    node = geometry.value_base[level] + region * sums + s
-    cumulative = work.cumulative
-    if work.cumulated[node] != row:
-        work.cumulated[node] = row
-        partition_row = geometry.partition_base[level] + region * branching
-        top = work.partial_scales[partition_row, lane]
-        for j in range(1, branching):
-            top = max(top, work.partial_scales[partition_row + j, lane])
-        total = 0.0
-        for j in range(branching):
-            factor = math.ldexp(1.0, work.partial_scales[partition_row + j, lane] - top)
-            _multiply_children(work, geometry, level, region * branching + j, lane)
-            start = first + j * products
-            for e in range(products):
-                total += factor * weights[start + e] * work.local[e]
-                cumulative[start + e] = total
-    target = u * cumulative[first + span - 1]
-    low = 0
-    high = span - 1
-    while low < high:
-        middle = (low + high) // 2
-        if cumulative[first + middle] > target:
-            high = middle
-        else:
-            low = middle + 1
-    return low
+@nb.njit(cache=True, forceinline=True)
+def _last_factor(values, weights, start, children, first_shared, width, strip, entries):
+    """Weights times the values of the last child, or of all children if products are shared."""
+    terms = vec.load(weights, start + strip)
+    for c in range(first_shared, children):
+        value = vec.load(values, vec.get(entries, c) * width + strip)
+        terms = vec.multiply(terms, value)
+    return terms
 
 
-@nb.njit(cache=True, inline="always", fastmath=_FAST)
-def _multiply_children(work, geometry, level, partition, lane):
-    """Values of a partition's products for one lane into ``local``, in lexicographic order."""
-    values, local = work.values, work.local
-    nodes = geometry.nodes[level + 1]
-    children = geometry.children
-    child = geometry.value_base[level + 1] + partition * children * nodes
-    if geometry.shared or children == 1:
-        for e in range(nodes):
-            local[e] = values[child + e, lane]
-            for c in range(1, children):
-                local[e] *= values[child + c * nodes + e, lane]
-        return
-    size = nodes
-    for e in range(nodes):
-        local[e] = values[child + (children - 1) * nodes + e, lane]
-    for c in range(children - 2, -1, -1):
-        for i in range(nodes - 1, -1, -1):
-            factor = values[child + c * nodes + i, lane]
-            for e in range(size):
-                local[i * size + e] = factor * local[e]
-        size *= nodes
-
-
-@nb.njit(cache=True, inline="always")
-def _draw_tabulated_edge(work, geometry, patterns, weights, level, region, s, pattern, u):
-    """Draw an edge of a sum in a small region, which has a single partition."""
-    products = geometry.products[level]
-    nodes = geometry.nodes[level + 1]
-    children = geometry.children
-    child = geometry.region_base[level + 1] + region * children
-    start = geometry.weight_base[level] + (region * geometry.nodes[level] + s) * products
-    local = work.local
-    if geometry.shared or children == 1:
-        local[:nodes] = 1.0
-        for c in range(children):
-            entry = child_pattern(patterns, child, children, c, pattern)
-            at = patterns.value_at[child + c] + entry * nodes
-            for e in range(nodes):
-                local[e] *= patterns.values[at + e]
-    else:
-        size = 1
-        local[0] = 1.0
-        for c in range(children - 1, -1, -1):
-            entry = child_pattern(patterns, child, children, c, pattern)
-            at = patterns.value_at[child + c] + entry * nodes
-            for i in range(nodes - 1, -1, -1):
-                factor = patterns.values[at + i]
-                for e in range(size):
-                    local[i * size + e] = factor * local[e]
-            size *= nodes
-    return _choose(local, weights, start, products, u)
-
-
-@nb.njit(cache=True, fastmath=_FAST)
-def _choose(local, weights, start, products, u):
-    """Draw a product with probability ∝ weight × value, given the values in ``local``."""
-    total = 0.0
-    for e in range(products):
-        local[e] *= weights[start + e]
-        total += local[e]
-    u *= total
-    last = 0
-    first = 0
-    while first < products:
-        stop = min(first + _STRIDE, products)
-        part = 0.0
-        for e in range(first, stop):
-            part += local[e]
-        # whole strides are skipped by their sum, which the compiler vectorises
-        if u >= part and stop < products:
-            u -= part
+@nb.njit(cache=True, forceinline=True)
+def _draw_last(values, weights, start, children, first_shared, width, entries, u):
+    """Draw the last child's node, or the shared node, in proportion to ``_last_factor``."""
+    strip = 0
+    if width > LANES:
+        total = np.float32(0.0)
+        for at in range(0, width, LANES):
+            total += vec.add_lanes(
+                _last_factor(values, weights, start, children, first_shared, width, at, entries)
+            )
+        target = u * total
+        for at in range(0, width, LANES):
+            part = vec.add_lanes(
+                _last_factor(values, weights, start, children, first_shared, width, at, entries)
+            )
             if part > 0.0:
-                last = _last_positive(local, first, stop)
-        else:
-            for e in range(first, stop):
-                if local[e] > 0.0:
-                    last = e
-                    if u < local[e]:
-                        return last
-                    u -= local[e]
-        first = stop
-    return last
+                strip = at
+                u = min(target / part, 1.0)
+                if target < part:
+                    break
+                target -= part
+    terms = _last_factor(values, weights, start, children, first_shared, width, strip, entries)
+    cumulative = vec.cumulate(terms)
+    limit = np.float32(u) * vec.last_lane(cumulative)
+    # rounding may lead behind the last possible node
+    return strip + max(min(vec.count_at_most(cumulative, limit), vec.last_positive(terms)), 0)
+
+
+@nb.njit(cache=True, forceinline=True)
+def _fill_outer(outer, at, factor, values, weights, start, nodes, children, width, entries):
+    """Cumulative weights of tuples of nodes of all children but the last."""
+    factor[0] = 1.0
+    size = 1
+    for c in range(children - 1):
+        child = vec.get(entries, c) * width
+        for k in range(size - 1, -1, -1):
+            before = factor[k]
+            for i in range(nodes):
+                factor[k * nodes + i] = before * values[child + i]
+        size *= nodes
+    last = vec.get(entries, children - 1) * width
+    total = 0.0
+    for k in range(size):
+        terms = vec.splat(np.float32(0.0))
+        for strip in range(0, nodes, LANES):
+            w = vec.load(weights, start + k * nodes + strip)
+            terms = vec.multiply_add(w, vec.load(values, last + strip), terms)
+        total += factor[k] * vec.add_lanes(terms)
+        outer[at + k] = total
+
+
+@nb.njit(cache=True, forceinline=True)
+def _fill_partitions(cumulative, at, partials, scales, first, rows, s, branching, width):
+    """Cumulative weights of a sum's partitions, from the kept partition sums."""
+    top = scales[first]
+    for j in range(1, branching):
+        top = max(top, scales[first + j * rows])
+    total = 0.0
+    for j in range(branching):
+        kept = first + j * rows
+        total += partials[kept * width + s] * vec.power_of_two(np.int32(scales[kept] - top))
+        cumulative[at + j] = total
 
 
 @nb.njit(cache=True)
-def _last_positive(local, first, stop):
-    last = first
-    for e in range(first, stop):
-        if local[e] > 0.0:
-            last = e
-    return last
-
-
-@nb.njit(cache=True, inline="always")
-def _step_down(geometry, level, region, edge, positions, at):
-    """Place the children of a drawn edge behind position ``at`` of the next level."""
-    products = geometry.products[level]
-    nodes = geometry.nodes[level + 1]
-    children = geometry.children
-    j = edge // products
-    e = edge - j * products
-    for c in range(children - 1, -1, -1):
-        positions[at + c, 0] = (region * geometry.branching[level] + j) * children + c
-        if geometry.shared:
-            positions[at + c, 1] = e
-        else:
-            positions[at + c, 1] = e % nodes
-            e //= nodes
-
-
-@nb.njit(cache=True, fastmath=_FAST)
 def draw_trees(
-    edges, leaf_nodes, counts, work, doubtful, geometry, patterns, weights_down, log_weights, lane,
-    row, copy_start, copy_ids, key, sweep,
+    first, count, draw, log_likelihood, edges, leaf_nodes, counts, work, entries, geometry, tables,
+    plan, weights, row_start, row_features, copy_start, copy_ids, key, sweep,
 ):  # fmt: skip
-    """Draw the induced tree of every copy of a row: the edges of visited sums, then the leaves."""
-    positions, uniforms = work.positions, work.uniforms
+    """Score rows first … first + count − 1, which are evaluated, and draw their copies' trees.
+
+    A tree is the edges of the visited sums, then the leaves. ``edges`` (copies, visited sums) may
+    be empty if only counts and leaves are wanted.
+    """
+    visited, uniforms, children_of = work.visited, work.uniforms, work.children_of
+    all_entries, live = work.entry_of, plan.live
+    partition, partition_row = work.partition, work.partition_row
+    outer, outer_row, factor = work.outer, work.outer_row, work.factor
+    partials, partial_scales = work.partials, work.partial_scales
+    rows = work.targets.shape[0]
+    values, marks, below = entries.values, entries.marks, entries.below
+    down = weights.down
     levels = geometry.branching.shape[0]
-    # several copies share the cumulative probabilities of the sums that they visit
-    several = copy_start[row + 1] - copy_start[row] > 1
-    for copy in range(copy_start[row], copy_start[row + 1]):
-        fill_uniforms(uniforms, copy_ids[copy], sweep, key[0], key[1], 0, edges.shape[1])
-        positions[0, 0] = 0
-        positions[0, 1] = 0
-        positions[0, 2] = work.patterns[0, lane] if patterns.size[0] > 0 else -1
-        here = 0
-        width = 1
-        for level in range(levels):
-            span = geometry.branching[level] * geometry.products[level]
-            for position in range(width):
-                v = here + position
-                region, s, pattern = positions[v, 0], positions[v, 1], positions[v, 2]
-                if doubtful:
-                    edge = exact.draw_edge(
-                        work.row_values, log_weights, geometry, level, region, s, uniforms[v]
-                    )
-                elif pattern >= 0:
-                    edge = _draw_tabulated_edge(
-                        work, geometry, patterns, weights_down, level, region, s, pattern,
-                        uniforms[v],
-                    )  # fmt: skip
-                elif several:
-                    edge = _draw_shared_edge(
-                        work, geometry, weights_down, level, region, s, lane, uniforms[v], row
-                    )
-                else:
-                    edge = _draw_edge(
-                        work, geometry, weights_down, level, region, s, lane, uniforms[v]
-                    )
-                edges[copy, v] = edge
-                first = geometry.weight_base[level] + (region * geometry.nodes[level] + s) * span
-                counts[first + edge] += 1
-                behind = here + width + position * geometry.children
-                _step_down(geometry, level, region, edge, positions, behind)
-                if level + 1 < levels:
-                    _follow_patterns(work, geometry, patterns, level, pattern, behind, lane)
-            here += width
-            width *= geometry.children
-        leaves = geometry.nodes[levels]
-        for leaf in range(width):
-            node = positions[here + leaf, 0] * leaves + positions[here + leaf, 1]
-            leaf_nodes[copy, leaf] = node
-
-
-@nb.njit(cache=True, inline="always")
-def _follow_patterns(work, geometry, patterns, level, pattern, behind, lane):
-    """Note the patterns of the regions that a drawn edge leads to, −1 if they are not small."""
-    for c in range(geometry.children):
-        child = geometry.region_base[level + 1] + work.positions[behind + c, 0]
-        if patterns.size[child] == 0:
-            work.positions[behind + c, 2] = -1
-        elif pattern >= 0:
-            work.positions[behind + c, 2] = child_pattern(
-                patterns, child - c, geometry.children, c, pattern
+    children, width, shared = geometry.children, geometry.width, geometry.shared
+    tabulated = below.shape[0] // children
+    last_only = children - 1 if not shared else 0
+    sums_visited = uniforms.shape[0]
+    keep_edges = edges.shape[0] > 0
+    for slot in range(count):
+        row = first + slot
+        root = all_entries[slot, live[0]]
+        doubtful = not marks[2 * root + 1] < TOLERANCE * values[root * width]
+        if doubtful:
+            sum_leaves_of_row(work.leaf_log, row, tables, row_start, row_features)
+            log_likelihood[row] = exact.evaluate_row(
+                work.row_values, work.leaf_log, weights.log, geometry
             )
         else:
-            work.positions[behind + c, 2] = work.patterns[child, lane]
+            log_likelihood[row] = np.log(np.float64(values[root * width])) + _LN2 * marks[2 * root]
+        if not draw:
+            continue
+        for copy in range(copy_start[row], copy_start[row + 1]):
+            fill_uniforms(uniforms, copy_ids[copy], sweep, key[0], key[1], 0, sums_visited)
+            visited[0, 0] = 0
+            visited[0, 1] = 0
+            visited[0, 2] = root
+            here, across = 0, 1
+            outer_base, partition_base = 0, 0
+            for level in range(levels):
+                branching, products = geometry.branching[level], geometry.products[level]
+                sums, nodes = geometry.nodes[level], geometry.nodes[level + 1]
+                region_base = geometry.region_base[level + 1]
+                factors = outer_products(geometry, level)
+                for position in range(across):
+                    v = here + position
+                    region, s, entry = visited[v, 0], visited[v, 1], visited[v, 2]
+                    node = region * sums + s
+                    start = geometry.weight_base[level] + node * branching * products
+                    u = uniforms[v]
+                    j, k, last = 0, 0, 0
+                    if doubtful:
+                        edge = exact.draw_edge(
+                            work.row_values, weights.log, geometry, level, region, s, u
+                        )
+                        j = edge // products
+                        k = (edge - j * products) // nodes if factors > 1 else 0
+                        last = edge - j * products - k * nodes
+                    else:
+                        pair = partition_base + node * branching
+                        if branching > 1:
+                            number = geometry.value_base[level] + node
+                            if partition_row[number] != row:
+                                partition_row[number] = row
+                                kept = geometry.partition_base[level] + region * branching
+                                _fill_partitions(
+                                    partition, pair, partials, partial_scales, kept * rows + slot,
+                                    rows, s, branching, width,
+                                )  # fmt: skip
+                            j, u = _invert(partition, pair, branching, u)
+                        if entry < tabulated:
+                            for c in range(children):
+                                children_of[c] = below[entry * children + c]
+                        else:
+                            child = region_base + (region * branching + j) * children
+                            for c in range(children):
+                                children_of[c] = all_entries[slot, live[child + c]]
+                        from_here = start + j * products
+                        if factors > 1:
+                            at = outer_base + (node * branching + j) * factors
+                            if outer_row[pair + j] != row:
+                                outer_row[pair + j] = row
+                                _fill_outer(
+                                    outer, at, factor, values, down, from_here, nodes, children,
+                                    width, children_of,
+                                )  # fmt: skip
+                            k, u = _invert(outer, at, factors, u)
+                        last = _draw_last(
+                            values,
+                            down,
+                            from_here + k * nodes,
+                            children,
+                            last_only,
+                            width,
+                            children_of,
+                            u,
+                        )
+                        edge = j * products + k * nodes + last
+                    counts[start + edge] += 1
+                    if keep_edges:
+                        edges[copy, v] = edge
+                    behind = here + across + position * children
+                    child = (region * branching + j) * children
+                    for c in range(children - 1, -1, -1):
+                        visited[behind + c, 0] = child + c
+                        visited[behind + c, 1] = last
+                        visited[behind + c, 2] = children_of[c]
+                        if not shared and c > 0:
+                            last = k % nodes
+                            k //= nodes
+                here += across
+                across *= children
+                pairs = geometry.regions[level] * sums * branching
+                partition_base += pairs
+                outer_base += pairs * factors if factors > 1 else 0
+            leaves = geometry.nodes[levels]
+            for leaf in range(across):
+                leaf_nodes[copy, leaf] = visited[here + leaf, 0] * leaves + visited[here + leaf, 1]

@@ -1,4 +1,10 @@
-"""Arrays that the kernels of the row pass share: geometry, leaf tables, work space."""
+"""Arrays that the kernels of the row pass share: geometry, leaf tables, entries, work space.
+
+An *entry* is what a region is worth for a row, or for all rows with the same pattern: the values
+of its nodes, on a scale of their own. Entries are numbered; entry e holds ``values[e · width]`` and
+the ``width − 1`` numbers after it, zeros beyond the region's nodes. The tables of small regions
+come first (`bayesspn.engine.kernels.patterns`), then the work space of every thread.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +14,13 @@ import numba as nb
 import numpy as np
 
 from bayesspn.engine.kernels.vectors import LANES
+
+#: Rows that are evaluated side by side, so that a weight is loaded once for all of them.
+ROWS = 8
+
+#: A thread's entries should stay in a second-level cache: this many values at most.
+_CACHED_VALUES = 100_000
+_MOST_ROWS = 64
 
 
 class Geometry(NamedTuple):
@@ -19,74 +32,141 @@ class Geometry(NamedTuple):
     products: np.ndarray
     value_base: np.ndarray  # first node of each level
     region_base: np.ndarray  # first region of each level
-    partition_base: np.ndarray  # first partition of each level
-    partial_base: np.ndarray  # first partition sum of each level
+    partition_base: np.ndarray  # first partition of each level with several per region
     weight_base: np.ndarray  # first weight of each level
+    padded_base: np.ndarray  # first weight of each level, sums padded to the width
     children: int
     shared: bool
+    width: int  # values of an entry: the nodes of a region, padded to full vectors
 
 
 class LeafTables(NamedTuple):
     """Binary log densities of leaves, arranged for one block; see `bayesspn.engine.tables`."""
 
-    constant: np.ndarray  # (regions, padded leaves)
-    deviations: np.ndarray  # (features, paths, padded leaves)
+    constant: np.ndarray  # (regions, width)
+    deviations: np.ndarray  # (features, paths, width)
     feature_column: np.ndarray  # (features,)
     leaf_regions: np.ndarray  # (columns, paths)
-    dense: np.ndarray  # (dense columns, rows, paths, padded leaves)
+    dense: np.ndarray  # (dense columns, rows, paths, width)
     dense_columns: np.ndarray  # (dense columns,)
 
 
-class Workspace(NamedTuple):
-    """Arrays of one thread; the last axis is the lanes'."""
+class Plan(NamedTuple):
+    """What is evaluated for every row. Regions are numbered over all levels, root first."""
 
-    values: np.ndarray  # (nodes, lanes), levels one after the other, leaves last
-    scales: np.ndarray  # (regions, lanes)
-    lacks: np.ndarray  # (regions, lanes)
-    partials: np.ndarray  # (partition sums, lanes), levels with several partitions per region
-    partial_scales: np.ndarray  # (partitions, lanes)
-    product: np.ndarray  # (most products of a partition, lanes)
-    turned: np.ndarray  # (padded leaves, lanes)
-    acc: np.ndarray  # (leaf regions, lanes, padded leaves), of the leaf tables' type
-    leaf_log: np.ndarray  # (leaf regions, padded leaves), natural logs of one row
-    local: np.ndarray  # (most children of a sum,)
-    row_values: np.ndarray  # (nodes,)
-    uniforms: np.ndarray  # (visited sums,)
-    positions: np.ndarray  # (visited nodes, 3): region, node, pattern or −1
-    patterns: np.ndarray  # (regions, lanes) patterns of small regions
-    cumulative: np.ndarray  # (weights,) cumulative edge probabilities of sums, for rows with copies
-    cumulated: np.ndarray  # (sums,) the row that a sum's entries in ``cumulative`` belong to
+    region: np.ndarray  # (evaluated,) regions that are not small, children before parents
+    level: np.ndarray  # (evaluated,)
+    leaf_region: np.ndarray  # (evaluated leaf regions,) counted within the last level
+    leaf_live: np.ndarray  # (evaluated leaf regions,)
+    live: np.ndarray  # (regions,) evaluated: 0, 1, …; then the largest small regions; others −1
+    place: np.ndarray  # (columns, paths) of the column's leaf sums; inverted: a live small region
+    stride: np.ndarray  # (columns, paths) of the column in the patterns of that small region
+    small: np.ndarray  # (largest small regions,) their first entry
+    rows: int  # rows evaluated together
+
+
+class Entries(NamedTuple):
+    """Values of regions; see the module's docstring."""
+
+    values: np.ndarray  # float32 (entries × width)
+    marks: np.ndarray  # float32 (entries × 2) scale, a power of two; what the values may lack
+    below: np.ndarray  # int32 (table entries × children) the children's entries
+
+
+class Weights(NamedTuple):
+    """Sum weights in the orders in which they are read."""
+
+    up: np.ndarray  # float32, (region, partition, product, padded sum) level after level
+    down: np.ndarray  # float32, (region, sum, partition, product) level after level, and a vector
+    log: np.ndarray  # float64, in the order of ``down``
+
+
+class Workspace(NamedTuple):
+    """Arrays of one thread."""
+
+    entry_of: np.ndarray  # int32 (rows, live regions)
+    partials: np.ndarray  # float32 (partitions × rows × width) sums of single partitions
+    partial_scales: np.ndarray  # float32 (partitions × rows)
+    partial_lacks: np.ndarray  # float32 (partitions × rows)
+    targets: np.ndarray  # int32 (rows,) entries to write
+    children_of: np.ndarray  # int32 (rows × partitions of a region × children) entries to read
+    product: np.ndarray  # float32 (ROWS + 2 × product_step), the last two to spare
+    product_step: int  # most products of a partition and two vectors
+    total: np.ndarray  # float32 (ROWS × width)
+    leaf_sums: np.ndarray  # (leaf regions, width), of the leaf tables' type
+    is_leaf: np.ndarray  # float32 (width,) 1 for leaves, 0 for padding
+    factor: np.ndarray  # float64 (products of all children but the last,)
+    outer: np.ndarray  # float64 (weights without the last child's axis,) cumulative
+    outer_row: np.ndarray  # int64 (sum partitions,) the row that entries in ``outer`` belong to
+    partition: np.ndarray  # float64 (sum partitions,) cumulative over the partitions of a sum
+    partition_row: np.ndarray  # int64 (sums,)
+    visited: np.ndarray  # int64 (visited nodes, 3): region of the level, node, entry
+    uniforms: np.ndarray  # float64 (visited sums,)
+    leaf_log: np.ndarray  # float64 (leaf regions, width), natural logs of one row
+    row_values: np.ndarray  # float64 (nodes,), natural logs of one row
 
 
 @nb.njit(cache=True)
-def make_workspace(geometry, tables, many_copies):
-    """Allocate the arrays of one thread; ``many_copies`` if rows can have several."""
+def rows_together(geometry, evaluated):
+    """Rows to evaluate together, so that their entries stay in the cache."""
+    fitting = _CACHED_VALUES // max(1, evaluated * geometry.width)
+    return min(_MOST_ROWS, max(ROWS, fitting // ROWS * ROWS))
+
+
+@nb.njit(cache=True)
+def make_workspace(geometry, tables, plan, first_entry):
+    """Allocate the arrays of one thread, whose entries start at ``first_entry``."""
     levels = geometry.branching.shape[0]
+    width, rows = geometry.width, plan.rows
     n_values = geometry.value_base[levels] + geometry.regions[levels] * geometry.nodes[levels]
-    n_regions = geometry.region_base[levels] + geometry.regions[levels]
-    dtype = tables.constant.dtype
-    regions, padded = tables.constant.shape
-    most_products = max(geometry.products.max(), geometry.branching.max())
-    visited_sums = 0
-    width = 1
-    for _ in range(levels):
-        visited_sums += width
-        width *= geometry.children
+    visited_sums, visited = 0, 1
+    sum_partitions, outer, most_factors = 0, 0, 1
+    for level in range(levels):
+        visited_sums += visited
+        visited *= geometry.children
+        pairs = geometry.regions[level] * geometry.nodes[level] * geometry.branching[level]
+        sum_partitions += pairs
+        factors = outer_products(geometry, level)
+        most_factors = max(most_factors, factors)
+        if factors > 1:
+            outer += pairs * factors
+    entry_of = np.zeros((rows, plan.region.shape[0] + plan.small.shape[0]), dtype=np.int32)
+    for row in range(rows):
+        for k in range(plan.region.shape[0]):
+            entry_of[row, k] = first_entry + k * rows + row
+        for k in range(plan.small.shape[0]):
+            entry_of[row, plan.region.shape[0] + k] = plan.small[k]
+    is_leaf = np.zeros(width, dtype=np.float32)
+    is_leaf[: geometry.nodes[levels]] = 1.0
+    leaf_regions = tables.constant.shape[0]
+    product_step = geometry.products.max() + 2 * LANES
     return Workspace(
-        np.zeros((n_values, LANES), dtype=np.float32),
-        np.zeros((n_regions, LANES), dtype=np.int32),
-        np.zeros((n_regions, LANES), dtype=np.float32),
-        np.zeros((geometry.partial_base[levels], LANES), dtype=np.float32),
-        np.zeros((geometry.partition_base[levels], LANES), dtype=np.int32),
-        np.zeros((most_products, LANES), dtype=np.float32),
-        np.zeros((padded, LANES), dtype=np.float32),
-        np.zeros((regions, LANES, padded), dtype=dtype),
-        np.zeros((regions, padded), dtype=np.float64),
-        np.zeros(most_products, dtype=np.float64),
-        np.zeros(n_values, dtype=np.float64),
-        np.zeros(visited_sums, dtype=np.float64),
-        np.zeros((visited_sums + width, 3), dtype=np.int64),
-        np.zeros((n_regions, LANES), dtype=np.int32),
-        np.zeros(geometry.weight_base[levels] if many_copies else 0, dtype=np.float64),
+        entry_of,
+        np.zeros(geometry.partition_base[levels] * rows * width, dtype=np.float32),
+        np.zeros(geometry.partition_base[levels] * rows, dtype=np.float32),
+        np.zeros(geometry.partition_base[levels] * rows, dtype=np.float32),
+        np.zeros(rows, dtype=np.int32),
+        np.zeros(rows * geometry.branching.max() * geometry.children, dtype=np.int32),
+        np.zeros((ROWS + 2) * product_step, dtype=np.float32),
+        product_step,
+        np.zeros(ROWS * width, dtype=np.float32),
+        np.zeros((leaf_regions, width), dtype=tables.constant.dtype),
+        is_leaf,
+        np.ones(most_factors, dtype=np.float64),
+        np.zeros(outer, dtype=np.float64),
+        np.full(sum_partitions, -1, dtype=np.int64),
+        np.zeros(sum_partitions, dtype=np.float64),
         np.full(geometry.value_base[levels], -1, dtype=np.int64),
+        np.zeros((visited_sums + visited, 3), dtype=np.int64),
+        np.zeros(visited_sums, dtype=np.float64),
+        np.zeros((leaf_regions, width), dtype=np.float64),
+        np.zeros(n_values, dtype=np.float64),
     )
+
+
+@nb.njit(cache=True)
+def outer_products(geometry, level):
+    """Tuples of nodes of all children but the last: 1 if products are shared."""
+    if geometry.shared or geometry.children == 1:
+        return 1
+    return geometry.products[level] // geometry.nodes[level + 1]

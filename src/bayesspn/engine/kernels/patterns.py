@@ -1,10 +1,10 @@
 """Regions with few columns: rows that agree on them share one evaluation.
 
 A region whose columns have few combinations of codes is *small*. Its values are tabulated once per
-circuit, one entry per pattern, by the same code that evaluates rows, with patterns in the lanes. A
-row then only needs to know its pattern, a number that adds up over stored cells in a leaf region
-and composes from the children's numbers above. Only regions below which every region has a single
-partition can be small above the leaves: with several partitions patterns would not compose.
+circuit, one entry per pattern, by the same code that evaluates rows. A row then only needs to know
+its pattern in the largest small regions, a number that adds up over stored cells; the children's
+patterns follow from it. Only regions below which every region has a single partition can be small
+above the leaves: with several partitions patterns would not compose.
 """
 
 from __future__ import annotations
@@ -14,24 +14,21 @@ from typing import NamedTuple
 import numba as nb
 import numpy as np
 
-from bayesspn.engine.kernels import upward
-from bayesspn.engine.kernels.vectors import LANES
+from bayesspn.engine.kernels.layout import Plan, make_workspace, rows_together
+from bayesspn.engine.kernels.leaf_values import exponentiate
+from bayesspn.engine.kernels.upward import evaluate
 
 
 class Patterns(NamedTuple):
-    """Small regions and their tables. Regions are numbered over all levels, root first."""
+    """Small regions and their columns. Regions are numbered over all levels, root first."""
 
     size: np.ndarray  # (regions,) patterns of small regions, 0 for others
-    value_at: np.ndarray  # (regions,) first table value
-    entry_at: np.ndarray  # (regions,) first table entry
-    stride: np.ndarray  # (columns, paths) of a column in its leaf region's patterns, 0 if not small
+    entry: np.ndarray  # (regions,) first entry of small regions
+    stride: np.ndarray  # (columns, paths) of a column in its leaf region's patterns
     widths: np.ndarray  # (columns,) codes per column
     feature_rank: np.ndarray  # (features,) of a code in patterns; the reference code is 0
     rank_feature: np.ndarray  # (features,) inverse of feature_rank, within each column
     feature_base: np.ndarray  # (columns + 1,)
-    values: np.ndarray  # float32, patterns of a region × nodes
-    scales: np.ndarray  # int32, one per pattern
-    lacks: np.ndarray  # float32, one per pattern
 
 
 @nb.njit(cache=True)
@@ -52,10 +49,6 @@ def find_small_regions(geometry, leaf_regions, widths, most):
     for region in range(base, size.shape[0]):
         if size[region] > most:
             size[region] = 0
-    for d in range(columns):
-        for q in range(paths):
-            if size[base + leaf_regions[d, q]] == 0:
-                stride[d, q] = 0
     for level in range(levels - 1, -1, -1):
         if geometry.branching[level] > 1:
             break
@@ -69,73 +62,157 @@ def find_small_regions(geometry, leaf_regions, widths, most):
 
 
 @nb.njit(cache=True)
-def load_patterns(work, patterns, region, nodes, at):
-    """Copy the table entries of the lanes' patterns of a small region to vector ``at`` on."""
-    for lane in range(LANES):
-        entry = work.patterns[region, lane]
-        work.scales[region, lane] = patterns.scales[patterns.entry_at[region] + entry]
-        work.lacks[region, lane] = patterns.lacks[patterns.entry_at[region] + entry]
-        start = patterns.value_at[region] + entry * nodes
-        for i in range(nodes):
-            work.values[at + i, lane] = patterns.values[start + i]
+def plan_rows(geometry, leaf_regions, patterns):
+    """Which regions to evaluate for every row, and where rows look up the others."""
+    levels = geometry.branching.shape[0]
+    children = geometry.children
+    size = patterns.size
+    evaluated = (size == 0).sum()
+    regions = np.empty(evaluated, dtype=np.int64)
+    region_levels = np.empty(evaluated, dtype=np.int64)
+    live = np.full(size.shape[0], -1, dtype=np.int64)
+    found = 0
+    for leaf_region in range(geometry.regions[levels]):
+        region, level = leaf_region, levels
+        while True:
+            here = geometry.region_base[level] + region
+            if size[here] == 0:
+                regions[found], region_levels[found] = here, level
+                live[here] = found
+                found += 1
+            # a region is evaluated right after the last of its children
+            siblings = geometry.branching[level - 1] * children if level > 0 else 0
+            if level == 0 or (region + 1) % siblings != 0:
+                break
+            region //= siblings
+            level -= 1
+    small = np.empty(size.shape[0], dtype=np.int64)
+    tops = 0
+    for level in range(levels + 1):
+        for region in range(geometry.regions[level]):
+            here = geometry.region_base[level] + region
+            if size[here] > 0:
+                parent = -1
+                if level > 0:
+                    siblings = geometry.branching[level - 1] * children
+                    parent = geometry.region_base[level - 1] + region // siblings
+                if parent < 0 or size[parent] == 0:
+                    live[here] = evaluated + tops
+                    small[tops] = patterns.entry[here]
+                    tops += 1
+    leaf_live = np.flatnonzero(region_levels == levels)
+    place, stride = _find_places(geometry, leaf_regions, patterns, live)
+    return Plan(
+        regions,
+        region_levels,
+        regions[leaf_live] - geometry.region_base[levels],
+        leaf_live,
+        live,
+        place,
+        stride,
+        small[:tops].copy(),
+        rows_together(geometry, evaluated),
+    )
 
 
 @nb.njit(cache=True)
-def store_patterns(work, patterns, region, nodes, at, first, count):
-    """Copy lanes 0 … count − 1 of a region to its table entries from ``first`` on."""
-    for lane in range(count):
-        entry = patterns.entry_at[region] + first + lane
-        patterns.scales[entry] = work.scales[region, lane]
-        patterns.lacks[entry] = work.lacks[region, lane]
-        start = patterns.value_at[region] + (first + lane) * nodes
-        for i in range(nodes):
-            patterns.values[start + i] = work.values[at + i, lane]
+def _find_places(geometry, leaf_regions, patterns, live):
+    """Where each column's leaf sums are, or its largest small region and the stride there."""
+    levels = geometry.branching.shape[0]
+    children = geometry.children
+    columns, paths = leaf_regions.shape
+    place = np.zeros((columns, paths), dtype=np.int32)
+    stride = np.zeros((columns, paths), dtype=np.int32)
+    for d in range(columns):
+        for q in range(paths):
+            region, level = leaf_regions[d, q], levels
+            here = geometry.region_base[level] + region
+            if patterns.size[here] == 0:
+                place[d, q] = region * geometry.width
+                continue
+            step = patterns.stride[d, q]
+            while live[here] < 0:
+                # the parent is small, so it has a single partition
+                first = geometry.region_base[level] + region // children * children
+                for sibling in range(here + 1, first + children):
+                    step *= patterns.size[sibling]
+                region //= children
+                level -= 1
+                here = geometry.region_base[level] + region
+            place[d, q] = ~live[here]
+            stride[d, q] = step
+    return place, stride
 
 
 @nb.njit(cache=True)
-def child_pattern(patterns, child, children, c, pattern):
-    """Pattern of the c-th child of a small region, given the region's."""
-    for later in range(children - 1, c, -1):
-        pattern //= patterns.size[child + later]
-    return pattern % patterns.size[child + c]
-
-
-@nb.njit(cache=True)
-def join_patterns(work, patterns, region, child, children):
-    """Patterns of a small region in all lanes, from its children's."""
-    for lane in range(LANES):
-        joined = work.patterns[child, lane]
-        for c in range(1, children):
-            joined = joined * patterns.size[child + c] + work.patterns[child + c, lane]
-        work.patterns[region, lane] = joined
-
-
-@nb.njit(cache=True)
-def tabulate_leaf_region(
-    work, patterns, tables, leaves, leaf_region, region, at, members, member_paths
-):
-    """Fill the table of a small leaf region; ``members`` are the columns in its scope."""
-    size = patterns.size[region]
-    for first in range(0, size, LANES):
-        count = min(LANES, size - first)
-        for lane in range(LANES):
-            pattern = min(first + lane, size - 1)
-            for i in range(leaves):
-                work.acc[leaf_region, lane, i] = tables.constant[leaf_region, i]
-            for k in range(members.shape[0]):
+def tabulate_patterns(entries, geometry, tables, patterns, plan, weights):
+    """Fill the tables of all small regions, bottom-up."""
+    work = make_workspace(geometry, tables, plan, 0)
+    levels = geometry.branching.shape[0]
+    children = geometry.children
+    starts, members, member_paths = _list_members(tables.leaf_regions, geometry.regions[levels])
+    for region in range(geometry.regions[levels]):
+        here = geometry.region_base[levels] + region
+        for pattern in range(patterns.size[here]):
+            logs = work.leaf_sums[region]
+            logs[:] = tables.constant[region]
+            for k in range(starts[region], starts[region + 1]):
                 d, q = members[k], member_paths[k]
                 rank = pattern // patterns.stride[d, q] % patterns.widths[d]
                 feature = patterns.rank_feature[patterns.feature_base[d] + rank]
-                for i in range(leaves):
-                    work.acc[leaf_region, lane, i] += tables.deviations[feature, q, i]
-        upward.exponentiate_leaves(
-            work.values,
-            at,
-            work.scales,
-            work.lacks,
-            region,
-            work.acc[leaf_region],
-            leaves,
-            work.turned,
-        )
-        store_patterns(work, patterns, region, leaves, at, first, count)
+                for i in range(logs.shape[0]):
+                    logs[i] += tables.deviations[feature, q, i]
+            exponentiate(
+                entries.values, entries.marks, patterns.entry[here] + pattern, logs, 0,
+                geometry.width, work.is_leaf,
+            )  # fmt: skip
+    values, marks, width = entries.values, entries.marks, geometry.width
+    targets, children_of = work.targets, work.children_of
+    partials, partial_scales = work.partials, work.partial_scales
+    partial_lacks = work.partial_lacks
+    product, step, total = work.product, work.product_step, work.total
+    up, down = weights.up, weights.down
+    for level in range(levels - 1, -1, -1):
+        products, sums = geometry.products[level], geometry.nodes[level]
+        for region in range(geometry.regions[level]):
+            here = geometry.region_base[level] + region
+            size, first_entry = patterns.size[here], patterns.entry[here]
+            child = geometry.region_base[level + 1] + region * children
+            for first in range(0, size, plan.rows):
+                count = min(plan.rows, size - first)
+                for slot in range(plan.rows):
+                    pattern = min(first + slot, size - 1)
+                    targets[slot] = first_entry + pattern
+                    rest = pattern
+                    for c in range(children - 1, -1, -1):
+                        entry = patterns.entry[child + c] + rest % patterns.size[child + c]
+                        rest //= patterns.size[child + c]
+                        children_of[slot * children + c] = entry
+                        entries.below[(first_entry + pattern) * children + c] = entry
+                evaluate(
+                    values, marks, targets, children_of, partials, partial_scales, partial_lacks, 0,
+                    product, step, total, up, down, geometry.padded_base[level] + region * products
+                    * width, geometry.weight_base[level] + region * sums * products, 1, products,
+                    sums, geometry.nodes[level + 1], children, width, geometry.shared, count,
+                )  # fmt: skip
+
+
+@nb.njit(cache=True)
+def _list_members(leaf_regions, regions):
+    """Columns and paths of every leaf region: (starts, columns, paths), columns in order."""
+    columns, paths = leaf_regions.shape
+    starts = np.zeros(regions + 1, dtype=np.int64)
+    for d in range(columns):
+        for q in range(paths):
+            starts[leaf_regions[d, q] + 1] += 1
+    starts = np.cumsum(starts)
+    members = np.empty(starts[regions], dtype=np.int64)
+    member_paths = np.empty(starts[regions], dtype=np.int64)
+    filled = starts.copy()
+    for d in range(columns):
+        for q in range(paths):
+            region = leaf_regions[d, q]
+            members[filled[region]] = d
+            member_paths[filled[region]] = q
+            filled[region] += 1
+    return starts, members, member_paths

@@ -1,11 +1,8 @@
-"""Bottom-up evaluation of a group of rows, rows in the vector lanes.
+"""Bottom-up evaluation of regions, the nodes of a region in the vector lanes.
 
-Values are float32 numbers times a power of two kept per region and row, so no logarithm is taken
-before the root. Leaf values below 2^-60 of their region's largest are set to zero. How much a
-region's values may lack for it is bounded on the way up; a row whose bound at the root is not far
-below its value is evaluated again by `exact`.
-
-Arrays with a lanes axis are addressed by the number of their first element, in units of vectors.
+Values are float32 numbers times a power of two kept per entry, so no logarithm is taken before the
+root. How much an entry's values may lack for dropped leaf values is bounded on the way up; a row
+whose bound at the root is not far below its value is evaluated again by `exact`.
 """
 
 from __future__ import annotations
@@ -14,249 +11,242 @@ import numba as nb
 import numpy as np
 
 from bayesspn.engine.kernels import vectors as vec
-from bayesspn.engine.kernels.vectors import LANES, LEAF_STEP
-
-#: Leaf values this many powers of two below the largest of their region are dropped.
-DROPPED = 60
+from bayesspn.engine.kernels.layout import ROWS
+from bayesspn.engine.kernels.vectors import LANES
 
 #: Largest bound on what a root's value may lack, relative to the value.
 TOLERANCE = 1e-5
 
-# Near-minimax polynomial of 2^f on [0, 1], relative error 2e-9.
-_C0, _C1, _C2, _C3 = 1.0000000018154926, 0.6931469870575413, 0.24022979581361284, 0.055483524726355
-_C4, _C5, _C6 = 0.009678472550149418, 0.0012443081545426176, 0.0002169060904808164
 
-_FAST = {"contract", "reassoc", "nsz", "arcp"}
+# The arrays of a named tuple are counted references, and taking one out costs an atomic addition:
+# `evaluate` does it once for a region and many rows, and what it calls takes plain arrays.
 
 
-@nb.njit(cache=True, fastmath=_FAST)
-def sum_leaves(
-    acc, found, small, stride, feature_rank, first, count, constant, deviations, feature_column,
-    leaf_regions, row_start, row_features, dense, dense_columns,
-):  # fmt: skip
-    """Binary logs of leaves for ``count`` rows, or the rows' patterns where regions are small.
+@nb.njit(cache=True, forceinline=True)
+def _multiply_children(product, step, slot, values, entries, first, children, nodes, width, shared):
+    """Products of one partition for one row, in lexicographic order, followed by zeros.
 
-    Parameters
-    ----------
-    acc : array of shape (leaf regions, lanes, padded leaves)
-        Receives the logs, except for small regions.
-    found : int32 array of shape (leaf regions, lanes)
-        Receives the patterns of small regions.
-    small : int64 array of shape (leaf regions,)
-        Number of patterns, 0 for regions that are not small.
+    ``entries`` holds the children's entries from ``first`` on; the result is row ``slot`` of
+    ``product``, whose rows are ``step`` long.
     """
-    paths = leaf_regions.shape[1]
-    regions, padded = constant.shape
-    for region in range(regions):
-        if small[region] > 0:
-            for lane in range(LANES):
-                found[region, lane] = 0
-        else:
-            for lane in range(count):
-                for i in range(padded):
-                    acc[region, lane, i] = constant[region, i]
-    for lane in range(count):
-        row = first + lane
-        for cell in range(row_start[row], row_start[row + 1]):
-            feature = row_features[cell]
-            column = feature_column[feature]
-            rank = feature_rank[feature]
-            for q in range(paths):
-                region = leaf_regions[column, q]
-                if stride[column, q] > 0:
-                    found[region, lane] += rank * stride[column, q]
-                else:
-                    at = (region * LANES + lane) * padded
-                    start = (feature * paths + q) * padded
-                    for step in range(0, padded, LEAF_STEP):
-                        vec.add_leaves(acc, at + step, deviations, start + step)
-        for k in range(dense_columns.shape[0]):
-            for q in range(paths):
-                at = (leaf_regions[dense_columns[k], q] * LANES + lane) * padded
-                start = ((k * dense.shape[1] + row) * paths + q) * padded
-                for step in range(0, padded, LEAF_STEP):
-                    vec.add_leaves(acc, at + step, dense, start + step)
-
-
-@nb.njit(cache=True)
-def exponentiate_leaves(values, at, scales, lacks, region, logs, leaves, turned):
-    """Leaf values 2^(t − k) of one region, with a scale k per lane and t = logs.
-
-    Parameters
-    ----------
-    values : float32 array
-        Receives the region's leaves from vector ``at`` on.
-    scales, lacks : int32, float32 arrays
-        Receive k and the bound on values that were dropped, at vector ``region``.
-    logs : array of shape (lanes, padded leaves)
-    turned : float32 array of shape (leaves, lanes)
-        Work space.
-    """
-    for lane in range(LANES):
-        largest = logs[lane, 0]
-        for i in range(1, leaves):
-            largest = max(largest, logs[lane, i])
-        # a row without any support has no scale
-        largest = np.ceil(largest) if largest > -2e9 else logs.dtype.type(0)
-        scales[region, lane] = np.int32(largest)
-        for i in range(leaves):
-            turned[i, lane] = np.float32(logs[lane, i] - largest)
-    lowest = vec.splat(np.float32(-DROPPED - 1))
-    kept = vec.splat_integer(np.int32(-DROPPED))
-    mantissa = vec.splat_integer(np.int32(23))
-    nothing = vec.splat(np.float32(-(2.0**-DROPPED)))
-    lack = vec.splat(np.float32(2.0**-DROPPED))
-    bound = vec.splat(np.float32(0.0))
-    for i in range(leaves):
-        x = vec.maximum(vec.load(turned, i * LANES), lowest)
-        floor = vec.floor(x)
-        f = vec.subtract(x, floor)
-        value = vec.multiply_add(f, vec.splat(np.float32(_C6)), vec.splat(np.float32(_C5)))
-        value = vec.multiply_add(f, value, vec.splat(np.float32(_C4)))
-        value = vec.multiply_add(f, value, vec.splat(np.float32(_C3)))
-        value = vec.multiply_add(f, value, vec.splat(np.float32(_C2)))
-        value = vec.multiply_add(f, value, vec.splat(np.float32(_C1)))
-        value = vec.multiply_add(f, value, vec.splat(np.float32(_C0)))
-        whole = vec.to_integers(floor)
-        scaled = vec.add_integers(vec.bits_of(value), vec.shift_left(whole, mantissa))
-        vec.store(values, (at + i) * LANES, vec.where_at_least(whole, kept, vec.floats_of(scaled)))
-        # 2^-DROPPED where the value was dropped, 0 where it was kept
-        dropped = vec.add(vec.where_at_least(whole, kept, nothing), lack)
-        bound = vec.maximum(bound, dropped)
-    vec.store(lacks, region * LANES, bound)
-
-
-@nb.njit(cache=True)
-def multiply_children(product, values, at, nodes, children, shared):
-    """Products of one partition, whose first child's nodes start at vector ``at``."""
-    if children == 1:
-        for e in range(nodes):
-            vec.store(product, e * LANES, vec.load(values, (at + e) * LANES))
+    at = slot * step
+    last = vec.get(entries, first + children - 1) * width
+    if shared or children == 1:
+        for strip in range(0, width, LANES):
+            value = vec.load(values, last + strip)
+            for c in range(children - 1):
+                other = vec.load(values, vec.get(entries, first + c) * width + strip)
+                value = vec.multiply(value, other)
+            vec.store(product, at + strip, value)
         return
-    if shared:
-        for e in range(nodes):
-            value = vec.load(values, (at + e) * LANES)
-            for c in range(1, children):
-                value = vec.multiply(value, vec.load(values, (at + c * nodes + e) * LANES))
-            vec.store(product, e * LANES, value)
-        return
-    # Cross products in lexicographic order: the last child first, then one more in front.
-    last = at + (children - 1) * nodes
-    for e in range(nodes):
-        vec.store(product, e * LANES, vec.load(values, (last + e) * LANES))
+    # The last two children first, then one more in front, each time into another row.
     size = nodes
+    source = 0
     for c in range(children - 2, -1, -1):
-        for i in range(nodes - 1, -1, -1):
-            factor = vec.load(values, (at + c * nodes + i) * LANES)
-            for e in range(size):
-                value = vec.multiply(factor, vec.load(product, e * LANES))
-                vec.store(product, (i * size + e) * LANES, value)
+        target = at if c == 0 else (ROWS + c % 2) * step
+        child = vec.get(entries, first + c) * width
+        vec.store(product, target + nodes * size, vec.splat(np.float32(0.0)))
+        for i in range(nodes):
+            # the last vector's overhang is zero, and overwritten by the next node's products
+            factor = vec.splat_at(values, child + i)
+            for strip in range(0, size, LANES):
+                if c == children - 2:
+                    other = vec.load(values, last + strip)
+                else:
+                    other = vec.load(product, source + strip)
+                vec.store(product, target + i * size + strip, vec.multiply(factor, other))
+        source = target
         size *= nodes
 
 
-@nb.njit(cache=True)
-def add_weighted(out, at, weights, start, product, n_products, sums):
-    """Vector at + s of out: Σ_e weights[start + e · sums + s] product[e]; four sums at a time."""
+@nb.njit(cache=True, forceinline=True)
+def _add_weighted(total, product, step, weights, start, n_products, width):
+    """Rows of ``total``: Σ_e weights[start + e · width + s] product[e], for all rows at once."""
     zero = vec.splat(np.float32(0.0))
-    fours = sums // 4
-    for four in range(fours):
-        s = 4 * four
+    for strip in range(0, width, LANES):
         sum_0, sum_1, sum_2, sum_3 = zero, zero, zero, zero
+        sum_4, sum_5, sum_6, sum_7 = zero, zero, zero, zero
         for e in range(n_products):
-            factor = vec.load(product, e * LANES)
-            w = start + e * sums + s
-            sum_0 = vec.multiply_add(vec.splat(weights[w]), factor, sum_0)
-            sum_1 = vec.multiply_add(vec.splat(weights[w + 1]), factor, sum_1)
-            sum_2 = vec.multiply_add(vec.splat(weights[w + 2]), factor, sum_2)
-            sum_3 = vec.multiply_add(vec.splat(weights[w + 3]), factor, sum_3)
-        vec.store(out, (at + s) * LANES, sum_0)
-        vec.store(out, (at + s + 1) * LANES, sum_1)
-        vec.store(out, (at + s + 2) * LANES, sum_2)
-        vec.store(out, (at + s + 3) * LANES, sum_3)
-    for s in range(4 * fours, sums):
-        # two running sums hide the latency of the additions
-        even, odd = zero, zero
-        for pair in range(n_products // 2):
-            w = start + 2 * pair * sums + s
-            factor = vec.load(product, 2 * pair * LANES)
-            even = vec.multiply_add(vec.splat(weights[w]), factor, even)
-            factor = vec.load(product, (2 * pair + 1) * LANES)
-            odd = vec.multiply_add(vec.splat(weights[w + sums]), factor, odd)
-        if n_products % 2 == 1:
-            factor = vec.load(product, (n_products - 1) * LANES)
-            weight = vec.splat(weights[start + (n_products - 1) * sums + s])
-            even = vec.multiply_add(weight, factor, even)
-        vec.store(out, (at + s) * LANES, vec.add(even, odd))
+            w = vec.load(weights, start + e * width + strip)
+            sum_0 = vec.multiply_add(vec.splat_at(product, e), w, sum_0)
+            sum_1 = vec.multiply_add(vec.splat_at(product, step + e), w, sum_1)
+            sum_2 = vec.multiply_add(vec.splat_at(product, 2 * step + e), w, sum_2)
+            sum_3 = vec.multiply_add(vec.splat_at(product, 3 * step + e), w, sum_3)
+            sum_4 = vec.multiply_add(vec.splat_at(product, 4 * step + e), w, sum_4)
+            sum_5 = vec.multiply_add(vec.splat_at(product, 5 * step + e), w, sum_5)
+            sum_6 = vec.multiply_add(vec.splat_at(product, 6 * step + e), w, sum_6)
+            sum_7 = vec.multiply_add(vec.splat_at(product, 7 * step + e), w, sum_7)
+        vec.store(total, strip, sum_0)
+        vec.store(total, width + strip, sum_1)
+        vec.store(total, 2 * width + strip, sum_2)
+        vec.store(total, 3 * width + strip, sum_3)
+        vec.store(total, 4 * width + strip, sum_4)
+        vec.store(total, 5 * width + strip, sum_5)
+        vec.store(total, 6 * width + strip, sum_6)
+        vec.store(total, 7 * width + strip, sum_7)
 
 
-@nb.njit(cache=True, inline="always")
-def power_of_two(exponent):
-    """2^exponent as floats for a vector of integers up to 127, 0 below −126."""
-    bits = vec.shift_left(
-        vec.add_integers(exponent, vec.splat_integer(np.int32(127))),
-        vec.splat_integer(np.int32(23)),
-    )
-    return vec.floats_of(vec.where_at_least(exponent, vec.splat_integer(np.int32(-126)), bits))
+@nb.njit(cache=True, forceinline=True)
+def _add_single(total, product, step, weights, start, n_products, width):
+    """The same for a single sum: products, not sums, are in the lanes of its weights."""
+    zero = vec.splat(np.float32(0.0))
+    for slot in range(ROWS):
+        terms = zero
+        for e in range(0, n_products, LANES):
+            w = vec.load(weights, start + e)
+            terms = vec.multiply_add(w, vec.load(product, slot * step + e), terms)
+        for strip in range(0, width, LANES):
+            vec.store(total, slot * width + strip, zero)
+        total[slot * width] = vec.add_lanes(terms)
 
 
-@nb.njit(cache=True)
-def scale_partitions(partial_scales, partition, scales, lacks, region, child, branching, children):
-    """Scales of a region's partitions and of the region, and what the region's values may lack.
-
-    Values stay below 2 and bounds below 4, so a product lacks at most 4^(children − 1) times the
-    sum of its factors' bounds, and a weighted sum no more than its worst product.
-    """
-    top = vec.splat_integer(np.int32(-(2**31)))
-    for j in range(branching):
-        total = vec.load(scales, (child + j * children) * LANES)
-        for c in range(1, children):
-            total = vec.add_integers(total, vec.load(scales, (child + j * children + c) * LANES))
-        vec.store(partial_scales, (partition + j) * LANES, total)
-        top = vec.maximum_integers(top, total)
-    vec.store(scales, region * LANES, top)
-    growth = vec.splat(np.float32(4.0 ** (children - 1)))
-    bound = vec.splat(np.float32(0.0))
-    for j in range(branching):
-        lack = vec.load(lacks, (child + j * children) * LANES)
-        for c in range(1, children):
-            lack = vec.add(lack, vec.load(lacks, (child + j * children + c) * LANES))
-        shift = vec.subtract_integers(vec.load(partial_scales, (partition + j) * LANES), top)
-        lack = vec.multiply(vec.multiply(lack, growth), power_of_two(shift))
-        bound = vec.maximum(bound, lack)
-    vec.store(lacks, region * LANES, bound)
+@nb.njit(cache=True, forceinline=True)
+def _add_pairs(total, slot, values, left, right, nodes, weights, start, width):
+    """A single sum over pairs of nodes of two children, for one row."""
+    value = np.float32(0.0)
+    for strip in range(0, nodes, LANES):
+        terms = vec.splat(np.float32(0.0))
+        for i in range(nodes):
+            w = vec.load(weights, start + i * nodes + strip)
+            terms = vec.multiply_add(vec.splat_at(values, left + i), w, terms)
+        value += vec.add_lanes(vec.multiply(terms, vec.load(values, right + strip)))
+    for strip in range(0, width, LANES):
+        vec.store(total, slot * width + strip, vec.splat(np.float32(0.0)))
+    total[slot * width] = value
 
 
-@nb.njit(cache=True)
-def add_partitions(
-    values, at, partials, partial, partial_scales, partition, scales, region, branching, sums
-):
-    """Add partition sums on the region's scale."""
-    top = vec.load(scales, region * LANES)
-    for s in range(sums):
-        total = vec.splat(np.float32(0.0))
-        for j in range(branching):
-            shift = vec.subtract_integers(vec.load(partial_scales, (partition + j) * LANES), top)
-            part = vec.load(partials, (partial + j * sums + s) * LANES)
-            total = vec.multiply_add(part, power_of_two(shift), total)
-        vec.store(values, (at + s) * LANES, total)
-
-
-@nb.njit(cache=True)
-def normalise(values, at, scales, lacks, region, sums):
-    """Divide a region's values and bound by a power of two, so that the largest is in [1, 2)."""
-    lack = vec.load(lacks, region * LANES)
+@nb.njit(cache=True, forceinline=True)
+def _normalise(values, marks, entry, total, at, width, scale, lack):
+    """Store a vector of values on a scale on which the largest is in [1, 2)."""
     # a region without any value at all still needs a positive number here
-    largest = vec.maximum(lack, vec.splat(np.float32(1e-37)))
-    for s in range(sums):
-        largest = vec.maximum(largest, vec.load(values, (at + s) * LANES))
-    exponent = vec.subtract_integers(
-        vec.shift_right(vec.bits_of(largest), vec.splat_integer(np.int32(23))),
-        vec.splat_integer(np.int32(127)),
-    )
-    scale = vec.add_integers(vec.load(scales, region * LANES), exponent)
-    vec.store(scales, region * LANES, scale)
-    factor = power_of_two(vec.subtract_integers(vec.splat_integer(np.int32(0)), exponent))
-    vec.store(lacks, region * LANES, vec.multiply(lack, factor))
-    for s in range(sums):
-        value = vec.load(values, (at + s) * LANES)
-        vec.store(values, (at + s) * LANES, vec.multiply(value, factor))
+    largest = max(lack, np.float32(1e-37))
+    for strip in range(0, width, LANES):
+        largest = max(largest, vec.largest_lane(vec.load(total, at + strip)))
+    exponent = vec.exponent_of(largest)
+    factor = vec.power_of_two(-exponent)
+    marks[2 * entry] = scale + exponent
+    marks[2 * entry + 1] = lack * factor
+    factors = vec.splat(factor)
+    for strip in range(0, width, LANES):
+        value = vec.multiply(factors, vec.load(total, at + strip))
+        vec.store(values, entry * width + strip, value)
+
+
+@nb.njit(cache=True, forceinline=True)
+def _add_partitions(
+    values, marks, entry, partials, partial_scales, partial_lacks, at, step, total,
+    branching, width,
+):  # fmt: skip
+    """Add a row's partition sums, ``step`` apart from ``at`` on, on the largest of their scales."""
+    top = partial_scales[at]
+    for j in range(1, branching):
+        top = max(top, partial_scales[at + j * step])
+    lack = np.float32(0.0)
+    for strip in range(0, width, LANES):
+        added = vec.splat(np.float32(0.0))
+        for j in range(branching):
+            factor = vec.power_of_two(np.int32(partial_scales[at + j * step] - top))
+            part = vec.load(partials, (at + j * step) * width + strip)
+            added = vec.multiply_add(part, vec.splat(factor), added)
+            lack = max(lack, factor * partial_lacks[at + j * step])
+        vec.store(total, strip, added)
+    _normalise(values, marks, entry, total, 0, width, top, lack)
+
+
+@nb.njit(cache=True, forceinline=True)
+def evaluate(
+    values, marks, targets, children_of, partials, partial_scales, partial_lacks, partition,
+    product, step, total, up, down, up_start, down_start, branching, products, sums, nodes,
+    children, width, shared, count,
+):  # fmt: skip
+    """Evaluate a region for ``count`` rows or patterns.
+
+    ``targets`` (rows,) are the entries to write, ``children_of`` (rows, partitions, children) those
+    of the children. Sums of single partitions are kept from number ``partition`` on, for regions
+    with several. The region's weights start at ``up_start`` and ``down_start``.
+    """
+    rows = targets.shape[0]
+    growth = np.float32(4.0 ** (children - 1))
+    pairs = sums == 1 and children == 2 and not shared
+    for first in range(0, count, ROWS):
+        for j in range(branching):
+            for slot in range(ROWS):
+                at = ((first + slot) * branching + j) * children
+                if pairs:
+                    left, right = vec.get(children_of, at), vec.get(children_of, at + 1)
+                    _add_pairs(
+                        total, slot, values, left * width, right * width, nodes, down,
+                        down_start + j * products, width,
+                    )  # fmt: skip
+                else:
+                    _multiply_children(
+                        product, step, slot, values, children_of, at, children, nodes, width, shared
+                    )
+            if not pairs and sums == 1:
+                start = down_start + j * products
+                _add_single(total, product, step, down, start, products, width)
+            elif not pairs:
+                start = up_start + j * products * width
+                _add_weighted(total, product, step, up, start, products, width)
+            # Values stay below 2 and bounds below 4, so a product lacks at most 4^(children − 1)
+            # times the sum of its factors' bounds, and a weighted sum no more than its worst
+            # product.
+            for slot in range(ROWS):
+                scale, lack = np.float32(0.0), np.float32(0.0)
+                at = ((first + slot) * branching + j) * children
+                for c in range(children):
+                    child = vec.get(children_of, at + c)
+                    scale += vec.get(marks, 2 * child)
+                    lack += vec.get(marks, 2 * child + 1)
+                lack *= growth
+                if branching == 1:
+                    entry = vec.get(targets, first + slot)
+                    _normalise(values, marks, entry, total, slot * width, width, scale, lack)
+                else:
+                    kept = (partition + j) * rows + first + slot
+                    partial_scales[kept] = scale
+                    partial_lacks[kept] = lack
+                    for strip in range(0, width, LANES):
+                        part = vec.load(total, slot * width + strip)
+                        vec.store(partials, kept * width + strip, part)
+        if branching > 1:
+            for slot in range(ROWS):
+                _add_partitions(
+                    values, marks, vec.get(targets, first + slot), partials, partial_scales,
+                    partial_lacks, partition * rows + first + slot, rows, total, branching, width,
+                )  # fmt: skip
+
+
+@nb.njit(cache=True)
+def evaluate_regions(entries, work, geometry, weights, plan, count):
+    """Evaluate all regions that are not small for the first ``count`` rows of the work space."""
+    values, marks = entries.values, entries.marks
+    targets, children_of, entry_of = work.targets, work.children_of, work.entry_of
+    partials, partial_scales = work.partials, work.partial_scales
+    partial_lacks = work.partial_lacks
+    product, step, total = work.product, work.product_step, work.total
+    up, down = weights.up, weights.down
+    live, plan_region, plan_level = plan.live, plan.region, plan.level
+    children, width, shared = geometry.children, geometry.width, geometry.shared
+    levels = geometry.branching.shape[0]
+    padded = -(-count // ROWS) * ROWS
+    for k in range(plan_region.shape[0]):
+        level = plan_level[k]
+        if level == levels:
+            continue
+        region = plan_region[k] - geometry.region_base[level]
+        branching, products = geometry.branching[level], geometry.products[level]
+        sums = geometry.nodes[level]
+        span = branching * children
+        below = geometry.region_base[level + 1] + region * span
+        for row in range(padded):
+            targets[row] = entry_of[row, k]
+            for c in range(span):
+                children_of[row * span + c] = entry_of[row, live[below + c]]
+        evaluate(
+            values, marks, targets, children_of, partials, partial_scales, partial_lacks,
+            geometry.partition_base[level] + region * branching, product, step, total, up, down,
+            geometry.padded_base[level] + region * branching * products * width,
+            geometry.weight_base[level] + region * sums * branching * products,
+            branching, products, sums, geometry.nodes[level + 1], children, width, shared, count,
+        )  # fmt: skip

@@ -1,8 +1,9 @@
-"""Explicit vectors for numba kernels: 32 single-precision lanes that stay in registers.
+"""Explicit vectors for numba kernels: 16 single-precision lanes that stay in registers.
 
 The compiler's own vectoriser checks for overlapping arrays at every short loop, which costs more
 than the loop. A `Vector` value is an LLVM vector; LLVM splits it into whatever registers the
-processor has (two of AVX-512, four of AVX2, eight of NEON), so the code is the same everywhere.
+processor has (one of AVX-512, two of AVX2, four of NEON), so the code is the same everywhere, and
+so are the results: sums over lanes have a fixed order.
 Indices are trusted: they count elements of a C-contiguous array, whatever its shape.
 """
 
@@ -13,11 +14,8 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, models, register_model
 
-#: Lanes of a vector: rows that are evaluated side by side.
-LANES = 32
-
-#: Leaves are added up so many at a time; tables are padded to a multiple of it.
-LEAF_STEP = 8
+#: Lanes of a vector: nodes of a region that are handled side by side.
+LANES = 16
 
 
 class _VectorType(types.Type):
@@ -29,8 +27,9 @@ class _VectorType(types.Type):
 FLOATS = _VectorType(False)
 INTEGERS = _VectorType(True)
 
+_INT = ir.IntType(32)
 _IR_FLOATS = ir.VectorType(ir.FloatType(), LANES)
-_IR_INTEGERS = ir.VectorType(ir.IntType(32), LANES)
+_IR_INTEGERS = ir.VectorType(_INT, LANES)
 
 
 @register_model(_VectorType)
@@ -41,15 +40,13 @@ class _VectorModel(models.PrimitiveModel):
 
 def _splat(builder, vector_type, scalar):
     undefined = ir.Constant(vector_type, ir.Undefined)
-    zero = ir.Constant(ir.IntType(32), 0)
-    single = builder.insert_element(undefined, scalar, zero)
-    mask = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
-    return builder.shuffle_vector(single, undefined, mask)
+    single = builder.insert_element(undefined, scalar, ir.Constant(_INT, 0))
+    return builder.shuffle_vector(single, undefined, ir.Constant(_IR_INTEGERS, [0] * LANES))
 
 
-def _pointer(context, builder, array_type, array, index, vector_type):
+def _pointer(context, builder, array_type, array, index):
     data = cgutils.create_struct_proxy(array_type)(context, builder, array).data
-    return builder.bitcast(builder.gep(data, [index]), vector_type.as_pointer())
+    return builder.gep(data, [index])
 
 
 def _call(builder, name, arguments):
@@ -59,31 +56,39 @@ def _call(builder, name, arguments):
     return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), arguments)
 
 
-def _vector_of(array_type):
-    return INTEGERS if array_type.dtype == types.int32 else FLOATS
+def _larger(builder, left, right):
+    return builder.select(builder.fcmp_ordered(">", left, right), left, right)
+
+
+@intrinsic
+def get(typing_context, array, index):
+    """Element of an array, without a look at the index's sign."""
+
+    def generate(context, builder, signature, arguments):
+        return builder.load(_pointer(context, builder, signature.args[0], *arguments))
+
+    return array.dtype(array, types.intp), generate
 
 
 @intrinsic
 def load(typing_context, array, index):
-    """Vector of elements index … index + LANES − 1 of an array."""
-    result = _vector_of(array)
+    """Vector of elements index … index + LANES − 1 of an array of float32."""
 
     def generate(context, builder, signature, arguments):
-        vector_type = _IR_INTEGERS if result.integer else _IR_FLOATS
-        place = _pointer(context, builder, signature.args[0], *arguments, vector_type)
-        return builder.load(place, align=4)
+        place = _pointer(context, builder, signature.args[0], *arguments)
+        return builder.load(builder.bitcast(place, _IR_FLOATS.as_pointer()), align=4)
 
-    return result(array, types.intp), generate
+    return FLOATS(array, types.intp), generate
 
 
 @intrinsic
 def store(typing_context, array, index, vector):
-    """Write a vector to elements index … index + LANES − 1 of an array."""
+    """Write a vector to elements index … index + LANES − 1 of an array of float32."""
 
     def generate(context, builder, signature, arguments):
         data, at, value = arguments
-        place = _pointer(context, builder, signature.args[0], data, at, value.type)
-        builder.store(value, place, align=4)
+        place = _pointer(context, builder, signature.args[0], data, at)
+        builder.store(value, builder.bitcast(place, _IR_FLOATS.as_pointer()), align=4)
         return context.get_dummy_value()
 
     return types.none(array, types.intp, vector), generate
@@ -91,19 +96,52 @@ def store(typing_context, array, index, vector):
 
 @intrinsic
 def add_leaves(typing_context, target, at, source, start):
-    """Add LEAF_STEP elements of ``source`` from ``start`` on to those of ``target`` from ``at``."""
+    """Add LANES elements of ``source`` from ``start`` on to those of ``target`` from ``at``."""
 
     def generate(context, builder, signature, arguments):
         array, first, other, second = arguments
         element = context.get_data_type(signature.args[0].dtype)
-        vector_type = ir.VectorType(element, LEAF_STEP)
-        place = _pointer(context, builder, signature.args[0], array, first, vector_type)
-        addend = _pointer(context, builder, signature.args[2], other, second, vector_type)
+        pointer = ir.VectorType(element, LANES).as_pointer()
+        place = _pointer(context, builder, signature.args[0], array, first)
+        addend = _pointer(context, builder, signature.args[2], other, second)
+        place, addend = builder.bitcast(place, pointer), builder.bitcast(addend, pointer)
         total = builder.fadd(builder.load(place, align=4), builder.load(addend, align=4))
         builder.store(total, place, align=4)
         return context.get_dummy_value()
 
     return types.none(target, types.intp, source, types.intp), generate
+
+
+@intrinsic
+def copy_leaves(typing_context, target, at, source, start):
+    """Copy LANES elements of ``source`` from ``start`` on to ``target`` from ``at`` on."""
+
+    def generate(context, builder, signature, arguments):
+        array, first, other, second = arguments
+        element = context.get_data_type(signature.args[0].dtype)
+        pointer = ir.VectorType(element, LANES).as_pointer()
+        place = _pointer(context, builder, signature.args[0], array, first)
+        other = _pointer(context, builder, signature.args[2], other, second)
+        value = builder.load(builder.bitcast(other, pointer), align=4)
+        builder.store(value, builder.bitcast(place, pointer), align=4)
+        return context.get_dummy_value()
+
+    return types.none(target, types.intp, source, types.intp), generate
+
+
+@intrinsic
+def load_less(typing_context, array, index, scalar):
+    """Vector of elements index … index + LANES − 1 less a number, in the array's precision."""
+
+    def generate(context, builder, signature, arguments):
+        data, at, number = arguments
+        vector_type = ir.VectorType(context.get_data_type(signature.args[0].dtype), LANES)
+        place = _pointer(context, builder, signature.args[0], data, at)
+        value = builder.load(builder.bitcast(place, vector_type.as_pointer()), align=4)
+        value = builder.fsub(value, _splat(builder, vector_type, number))
+        return value if vector_type == _IR_FLOATS else builder.fptrunc(value, _IR_FLOATS)
+
+    return FLOATS(array, types.intp, array.dtype), generate
 
 
 @intrinsic
@@ -114,6 +152,17 @@ def splat(typing_context, scalar):
         return _splat(builder, _IR_FLOATS, arguments[0])
 
     return FLOATS(types.float32), generate
+
+
+@intrinsic
+def splat_at(typing_context, array, index):
+    """Vector with one element of an array of float32 in every lane."""
+
+    def generate(context, builder, signature, arguments):
+        place = _pointer(context, builder, signature.args[0], *arguments)
+        return _splat(builder, _IR_FLOATS, builder.load(place))
+
+    return FLOATS(array, types.intp), generate
 
 
 @intrinsic
@@ -160,8 +209,17 @@ def maximum(typing_context, left, right):
     """Larger of two float vectors, lane by lane."""
 
     def generate(context, builder, signature, arguments):
-        larger = builder.fcmp_ordered(">", *arguments)
-        return builder.select(larger, *arguments)
+        return _larger(builder, *arguments)
+
+    return FLOATS(FLOATS, FLOATS), generate
+
+
+@intrinsic
+def minimum(typing_context, left, right):
+    """Smaller of two float vectors, lane by lane."""
+
+    def generate(context, builder, signature, arguments):
+        return builder.select(builder.fcmp_ordered("<", *arguments), *arguments)
 
     return FLOATS(FLOATS, FLOATS), generate
 
@@ -207,20 +265,7 @@ def floats_of(typing_context, vector):
 
 
 add_integers = _operation("add", INTEGERS, "Sum of two integer vectors.")
-subtract_integers = _operation("sub", INTEGERS, "Difference of two integer vectors.")
 shift_left = _operation("shl", INTEGERS, "Integers shifted left.")
-shift_right = _operation("ashr", INTEGERS, "Integers shifted right, keeping the sign.")
-
-
-@intrinsic
-def maximum_integers(typing_context, left, right):
-    """Larger of two integer vectors, lane by lane."""
-
-    def generate(context, builder, signature, arguments):
-        larger = builder.icmp_signed(">", *arguments)
-        return builder.select(larger, *arguments)
-
-    return INTEGERS(INTEGERS, INTEGERS), generate
 
 
 @intrinsic
@@ -233,3 +278,127 @@ def where_at_least(typing_context, tested, limit, value):
         return builder.select(reaches, arguments[2], zero)
 
     return value(INTEGERS, INTEGERS, value), generate
+
+
+def _reduce(builder, value, combine):
+    """Combine the lanes of a vector to a scalar, by halves."""
+    half = LANES // 2
+    while half:
+        mask = ir.Constant(_IR_INTEGERS, [(lane + half) % LANES for lane in range(LANES)])
+        value = combine(builder, value, builder.shuffle_vector(value, value, mask))
+        half //= 2
+    return builder.extract_element(value, ir.Constant(_INT, 0))
+
+
+def _fold(combine, doc):
+    """Reduction of a float vector to a scalar."""
+
+    @intrinsic
+    def fold(typing_context, vector):
+        def generate(context, builder, signature, arguments):
+            return _reduce(builder, arguments[0], combine)
+
+        return types.float32(FLOATS), generate
+
+    fold.__doc__ = doc
+    return fold
+
+
+add_lanes = _fold(lambda builder, a, b: builder.fadd(a, b), "Sum over the lanes.")
+largest_lane = _fold(_larger, "Largest of the lanes.")
+
+
+@intrinsic
+def largest_of(typing_context, array, index):
+    """Largest of LANES elements of an array from ``index`` on."""
+
+    def generate(context, builder, signature, arguments):
+        vector_type = ir.VectorType(context.get_data_type(signature.args[0].dtype), LANES)
+        place = _pointer(context, builder, signature.args[0], *arguments)
+        value = builder.load(builder.bitcast(place, vector_type.as_pointer()), align=4)
+        return _reduce(builder, value, _larger)
+
+    return array.dtype(array, types.intp), generate
+
+
+@intrinsic
+def cumulate(typing_context, vector):
+    """Sums over each lane and all before it."""
+
+    def generate(context, builder, signature, arguments):
+        value = arguments[0]
+        zero = ir.Constant(_IR_FLOATS, None)
+        step = 1
+        while step < LANES:
+            # lanes of `zero` come first in the shuffle's numbering
+            mask = [lane if lane < step else LANES + lane - step for lane in range(LANES)]
+            moved = builder.shuffle_vector(zero, value, ir.Constant(_IR_INTEGERS, mask))
+            value = builder.fadd(value, moved)
+            step *= 2
+        return value
+
+    return FLOATS(FLOATS), generate
+
+
+@intrinsic
+def last_lane(typing_context, vector):
+    """The last lane."""
+
+    def generate(context, builder, signature, arguments):
+        return builder.extract_element(arguments[0], ir.Constant(_INT, LANES - 1))
+
+    return types.float32(FLOATS), generate
+
+
+def _lane_bits(builder, condition):
+    return builder.bitcast(condition, ir.IntType(LANES))
+
+
+@intrinsic
+def count_at_most(typing_context, vector, limit):
+    """Number of lanes that do not exceed a limit."""
+
+    def generate(context, builder, signature, arguments):
+        limit = _splat(builder, _IR_FLOATS, arguments[1])
+        bits = _lane_bits(builder, builder.fcmp_ordered("<=", arguments[0], limit))
+        return builder.zext(builder.ctpop(bits), ir.IntType(64))
+
+    return types.int64(FLOATS, types.float32), generate
+
+
+@intrinsic
+def last_positive(typing_context, vector):
+    """Number of the last positive lane; −1 without any."""
+
+    def generate(context, builder, signature, arguments):
+        zero = ir.Constant(_IR_FLOATS, None)
+        bits = _lane_bits(builder, builder.fcmp_ordered(">", arguments[0], zero))
+        leading = builder.ctlz(bits, ir.Constant(ir.IntType(1), 0))
+        wide = ir.IntType(64)
+        return builder.sub(ir.Constant(wide, LANES - 1), builder.zext(leading, wide))
+
+    return types.int64(FLOATS), generate
+
+
+@intrinsic
+def exponent_of(typing_context, scalar):
+    """The binary exponent of a positive normal float: its whole logarithm to base two."""
+
+    def generate(context, builder, signature, arguments):
+        bits = builder.bitcast(arguments[0], _INT)
+        return builder.sub(builder.lshr(bits, ir.Constant(_INT, 23)), ir.Constant(_INT, 127))
+
+    return types.int32(types.float32), generate
+
+
+@intrinsic
+def power_of_two(typing_context, exponent):
+    """2^exponent as a float, for integers up to 127; 0 below −126."""
+
+    def generate(context, builder, signature, arguments):
+        shifted = builder.add(arguments[0], ir.Constant(_INT, 127))
+        bits = builder.shl(shifted, ir.Constant(_INT, 23))
+        normal = builder.icmp_signed(">", shifted, ir.Constant(_INT, 0))
+        return builder.bitcast(builder.select(normal, bits, ir.Constant(_INT, 0)), ir.FloatType())
+
+    return types.float32(types.int32), generate

@@ -1,0 +1,129 @@
+"""Values of leaf regions: sums of log densities, then powers of two on a scale per region.
+
+Leaf values below 2^-60 of their region's largest are set to zero, so that products never become
+subnormal; the entry's bound says so (see `upward`).
+"""
+
+from __future__ import annotations
+
+import numba as nb
+import numpy as np
+
+from bayesspn.engine.kernels import vectors as vec
+from bayesspn.engine.kernels.vectors import LANES
+
+#: Leaf values this many powers of two below the largest of their region are dropped.
+DROPPED = 60
+
+# Near-minimax polynomial of 2^f on [0, 1], relative error 2e-9.
+_C0, _C1, _C2, _C3 = 1.0000000018154926, 0.6931469870575413, 0.24022979581361284, 0.055483524726355
+_C4, _C5, _C6 = 0.009678472550149418, 0.0012443081545426176, 0.0002169060904808164
+
+_LN2 = 0.6931471805599453
+
+
+@nb.njit(cache=True)
+def evaluate_leaves(
+    first, count, work, entries, geometry, tables, plan, feature_rank, row_start, row_features
+):
+    """Find the patterns of small regions and evaluate the other leaf regions, for ``count`` rows.
+
+    Terms are added in the order of the columns, dense ones last, as `patterns` does: a table and a
+    direct sum are equal bit by bit.
+    """
+    width = geometry.width
+    values, marks = entries.values, entries.marks
+    entry_of, leaf_sums, is_leaf = work.entry_of, work.leaf_sums, work.is_leaf
+    constant, deviations = tables.constant, tables.deviations
+    feature_column, leaf_regions = tables.feature_column, tables.leaf_regions
+    dense, dense_columns = tables.dense, tables.dense_columns
+    place, stride, small, leaf_live = plan.place, plan.stride, plan.small, plan.leaf_live
+    leaf_region = plan.leaf_region
+    evaluated = plan.region.shape[0]
+    paths = leaf_regions.shape[1]
+    for slot in range(count):
+        row = first + slot
+        for k in range(leaf_region.shape[0]):
+            at = leaf_region[k] * width
+            for strip in range(0, width, LANES):
+                vec.copy_leaves(leaf_sums, at + strip, constant, at + strip)
+        for k in range(small.shape[0]):
+            entry_of[slot, evaluated + k] = small[k]
+        for cell in range(row_start[row], row_start[row + 1]):
+            feature = np.int64(row_features[cell])
+            column = np.int64(feature_column[feature])
+            rank = feature_rank[feature]
+            for q in range(paths):
+                at = np.int64(vec.get(place, column * paths + q))
+                if at < 0:
+                    entry_of[slot, ~at] += rank * vec.get(stride, column * paths + q)
+                elif width == LANES:
+                    vec.add_leaves(leaf_sums, at, deviations, (feature * paths + q) * LANES)
+                else:
+                    start = (feature * paths + q) * width
+                    for strip in range(0, width, LANES):
+                        vec.add_leaves(leaf_sums, at + strip, deviations, start + strip)
+        for k in range(dense_columns.shape[0]):
+            for q in range(paths):
+                at = leaf_regions[dense_columns[k], q] * width
+                start = ((k * dense.shape[1] + row) * paths + q) * width
+                for strip in range(0, width, LANES):
+                    vec.add_leaves(leaf_sums, at + strip, dense, start + strip)
+        for k in range(leaf_region.shape[0]):
+            entry = entry_of[slot, leaf_live[k]]
+            exponentiate(values, marks, entry, leaf_sums, leaf_region[k] * width, width, is_leaf)
+
+
+@nb.njit(cache=True, forceinline=True)
+def exponentiate(values, marks, entry, logs, first, width, is_leaf):
+    """Write the entry 2^(t − k), with a whole scale k.
+
+    The binary logarithms t are elements ``first`` … of ``logs``, very negative numbers in the
+    padding; ``is_leaf`` (width,) is 1 for leaves and 0 for padding.
+    """
+    largest = vec.largest_of(logs, first)
+    for strip in range(LANES, width, LANES):
+        largest = max(largest, vec.largest_of(logs, first + strip))
+    # a row without any support has no scale
+    largest = np.ceil(largest) if largest > -2e9 else largest * 0
+    at = entry * width
+    lowest = vec.splat(np.float32(-DROPPED - 1))
+    kept = vec.splat_integer(np.int32(-DROPPED))
+    mantissa = vec.splat_integer(np.int32(23))
+    bound = np.float32(0.0)
+    for strip in range(0, width, LANES):
+        x = vec.maximum(vec.load_less(logs, first + strip, largest), lowest)
+        floor = vec.floor(x)
+        f = vec.subtract(x, floor)
+        value = vec.multiply_add(f, vec.splat(np.float32(_C6)), vec.splat(np.float32(_C5)))
+        value = vec.multiply_add(f, value, vec.splat(np.float32(_C4)))
+        value = vec.multiply_add(f, value, vec.splat(np.float32(_C3)))
+        value = vec.multiply_add(f, value, vec.splat(np.float32(_C2)))
+        value = vec.multiply_add(f, value, vec.splat(np.float32(_C1)))
+        value = vec.multiply_add(f, value, vec.splat(np.float32(_C0)))
+        whole = vec.to_integers(floor)
+        scaled = vec.add_integers(vec.bits_of(value), vec.shift_left(whole, mantissa))
+        value = vec.where_at_least(whole, kept, vec.floats_of(scaled))
+        vec.store(values, at + strip, value)
+        # a leaf that is 0 now had something to lose
+        leaf = vec.load(is_leaf, strip)
+        lost = vec.subtract(leaf, vec.where_at_least(whole, kept, leaf))
+        bound = max(bound, vec.largest_lane(lost))
+    marks[2 * entry] = largest
+    marks[2 * entry + 1] = bound * np.float32(2.0**-DROPPED)
+
+
+@nb.njit(cache=True)
+def sum_leaves_of_row(leaf_log, row, tables, row_start, row_features):
+    """Natural logs of all leaves for one row; shape (leaf regions, width)."""
+    leaf_log[:] = tables.constant
+    paths = tables.leaf_regions.shape[1]
+    for cell in range(row_start[row], row_start[row + 1]):
+        feature = row_features[cell]
+        for q in range(paths):
+            region = tables.leaf_regions[tables.feature_column[feature], q]
+            leaf_log[region] += tables.deviations[feature, q]
+    for k in range(tables.dense_columns.shape[0]):
+        for q in range(paths):
+            leaf_log[tables.leaf_regions[tables.dense_columns[k], q]] += tables.dense[k, row, q]
+    leaf_log *= _LN2
