@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import numba
 import numpy as np
 import pytest
@@ -203,6 +207,15 @@ def test_frequencies_of_drawn_trees_match_their_probabilities():
     error = np.sqrt(probability * (1 - probability) / len(X)) + 1e-9
     frequency = sums.edge_counts[0][0, 0] / len(X)
     assert (np.abs(frequency - probability) < 4.5 * error).all()
+
+
+@pytest.mark.long
+def test_kernels_stay_inside_their_arrays(tmp_path):
+    """The other tests of this file again, compiled with checks of every index."""
+    command = [sys.executable, "-m", "pytest", "-q", "-m", "not long", __file__]
+    environment = os.environ | {"NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(tmp_path)}
+    result = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert result.returncode == 0, result.stdout[-3000:]
 
 
 @pytest.mark.long

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numba
 import numpy as np
 from numpy.typing import NDArray
 
@@ -33,12 +34,12 @@ class Accumulator:
         nodes = self.graph.n_leaf_regions * self.graph.leaves
         self.visits = np.zeros(nodes, dtype=np.int64)
         leaves = self.dictionary.leaves
-        # one-hot groups get a slot more, for the code "missing"
         self.totals = [
-            np.concatenate([zero, zero[:, :1]], axis=1).reshape(len(zero), -1, nodes)
-            if group.family.one_hot
-            else zero.reshape(len(zero), -1, nodes)
-            for group, zero in zip(leaves.groups, empty_statistics(self.graph, leaves), strict=True)
+            zero.reshape(*zero.shape[:2], nodes) for zero in empty_statistics(self.graph, leaves)
+        ]
+        self.missing = [
+            np.zeros((len(group) if group.family.one_hot else 0, nodes), dtype=np.int32)
+            for group in leaves.groups
         ]
         self.y = np.concatenate([choice.ravel() for choice in circuit.scope.y])
         self.y_base = np.cumsum([0, *(choice.size for choice in circuit.scope.y)])
@@ -54,41 +55,54 @@ class Accumulator:
         address: Address,
     ) -> None:
         """Add the rows of a block, given their trees and the leaves that these visit."""
-        accumulate.count_visits(self.visits, leaf_nodes)
+        visits = self._list_visits(block, leaf_nodes)
+        accumulate.count_visits(self.visits, visits)
         for g, group in enumerate(self.dictionary.leaves.groups):
             plain = ~self.mixed[group.columns]
             if group.family.one_hot and plain.any():
-                self._count_categories(g, np.flatnonzero(plain), block, leaf_nodes)
+                self._count_categories(g, np.flatnonzero(plain), block, visits)
             elif not group.family.one_hot:
                 for position in np.flatnonzero(plain):
-                    self._add_column(g, int(position), block, leaf_nodes)
+                    self._add_column(g, int(position), block, visits)
         for d in self.dictionary.leaves.mixed:
             self._add_mixed(int(d), block, edges, leaf_nodes, address)
 
+    def _list_visits(self, block: RowBlock, leaf_nodes: NDArray[np.int32]) -> accumulate.Visits:
+        copies, leaves = leaf_nodes.shape
+        if copies > block.n_rows:
+            return accumulate.list_visits(
+                leaf_nodes, block.copy_start, len(self.visits), numba.get_num_threads()
+            )
+        return accumulate.Visits(
+            leaves * np.arange(copies),
+            np.full(copies, leaves),
+            leaf_nodes.ravel(),
+            np.empty(0, dtype=np.int32),
+        )
+
     def _count_categories(
-        self,
-        g: int,
-        members: NDArray[np.int64],
-        block: RowBlock,
-        leaf_nodes: NDArray[np.int32],
+        self, g: int, members: NDArray[np.int64], block: RowBlock, visits: accumulate.Visits
     ) -> None:
         group = self.dictionary.leaves.groups[g]
         every = len(members) == len(group)
         totals = self.totals[g] if every else self.totals[g][members]
+        missing = self.missing[g] if every else self.missing[g][members]
         accumulate.count_categories(
             totals,
+            missing,
             group.columns[members],
             block.column_start,
             block.column_rows,
             block.column_codes,
-            block.copy_start,
-            leaf_nodes,
+            visits,
+            numba.get_num_threads(),
         )
         if not every:
             self.totals[g][members] = totals
+            self.missing[g][members] = missing
 
     def _add_column(
-        self, g: int, position: int, block: RowBlock, leaf_nodes: NDArray[np.int32]
+        self, g: int, position: int, block: RowBlock, visits: accumulate.Visits
     ) -> None:
         """Add the cells of a column with one likelihood model."""
         column = int(self.dictionary.leaves.groups[g].columns[position])
@@ -104,7 +118,7 @@ class Accumulator:
             k = int(np.searchsorted(self.dictionary.dense, column))
             rows = np.arange(block.n_rows, dtype=np.int32)
             statistics = self.dictionary.scaled_statistics(column, 0, block.dense[k])
-        accumulate.add_statistics(totals, rows, statistics, block.copy_start, leaf_nodes)
+        accumulate.add_statistics(totals, rows, statistics, visits)
 
     def _code_statistics(self, column: int, model: int) -> NDArray[np.int64]:
         values = np.append(self.dictionary.values[column], np.nan)
@@ -168,15 +182,28 @@ class Accumulator:
     def finish(self) -> list[NDArray[np.int64]]:
         """Add what the reference codes, which blocks leave out, contribute."""
         for g, group in enumerate(self.dictionary.leaves.groups):
-            for position, column in enumerate(group.columns):
-                if self.mixed[column] or not self.dictionary.values[column].size:
-                    continue
-                totals = self.totals[g][position]
-                reference = int(self.dictionary.reference[column])
-                if group.family.one_hot:
-                    totals[reference] = 0
-                    totals[reference] = self.visits - totals.sum(axis=0)
-                else:
-                    scaled = self._code_statistics(int(column), 0)[reference]
-                    totals += scaled[:, None] * self.visits
+            plain = np.flatnonzero(~self.mixed[group.columns])
+            if group.family.one_hot:
+                self._add_references(g, plain)
+                continue
+            for position in plain:
+                column = int(group.columns[position])
+                if self.dictionary.values[column].size:
+                    reference = int(self.dictionary.reference[column])
+                    scaled = self._code_statistics(column, 0)[reference]
+                    self.totals[g][position] += scaled[:, None] * self.visits
         return self.totals
+
+    def _add_references(self, g: int, members: NDArray[np.int64]) -> None:
+        group = self.dictionary.leaves.groups[g]
+        every = len(members) == len(group)
+        totals = self.totals[g] if every else self.totals[g][members]
+        accumulate.add_references(
+            totals,
+            self.missing[g][members],
+            self.visits,
+            self.dictionary.reference[group.columns[members]],
+            numba.get_num_threads(),
+        )
+        if not every:
+            self.totals[g][members] = totals

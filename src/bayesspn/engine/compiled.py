@@ -183,7 +183,7 @@ def draw_trees(
 
 def row_pass(circuit: Circuit, rows: EncodedRows, address: Address) -> RowSums:
     """Draw z and s for every row and add up counts and statistics; see `RowSums`."""
-    graph, leaves = circuit.graph, rows.dictionary.leaves
+    graph = circuit.graph
     program = Program(circuit, rows, np.float32)
     sums = Accumulator(circuit, program.geometry, rows.dictionary)
     scores = []
@@ -195,12 +195,7 @@ def row_pass(circuit: Circuit, rows: EncodedRows, address: Address) -> RowSums:
     shape = (graph.n_leaf_regions, graph.leaves)
     return RowSums(
         program.edge_counts(),
-        tuple(
-            np.ascontiguousarray(total[:, : group.n_slots]).reshape(
-                len(group), group.n_slots, *shape
-            )
-            for group, total in zip(leaves.groups, sums.finish(), strict=True)
-        ),
+        tuple(total.reshape(*total.shape[:2], *shape) for total in sums.finish()),
         row_ids,
         np.concatenate(scores)[order],
     )

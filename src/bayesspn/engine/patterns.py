@@ -10,7 +10,7 @@ from bayesspn.rows import Dictionary
 from bayesspn.scopes import Scope
 
 #: A region is small if it has at most this many patterns, and one for so many rows.
-_MOST_PATTERNS = 256
+_MOST_PATTERNS = 1024
 _ROWS_PER_PATTERN = 8
 
 _DENSE_WIDTH = 1 << 30

@@ -41,7 +41,7 @@ def region_evidence(dictionary: Dictionary, hyper: Hyper, sums: RowSums) -> Arra
         prior = group.hyper(hyper.phi[g])
         if group.family.one_hot:
             marginal = np.empty((len(group), regions))
-            categorical_evidence(marginal, prior[:, 0, 0], sums.statistics[g])
+            categorical_evidence(marginal, prior[:, 0, 0], sums.statistics[g], nb.get_num_threads())
             evidence[group.columns] += marginal
             continue
         chunk = max(1, _CHUNK_CELLS // sums.statistics[g][0].size)

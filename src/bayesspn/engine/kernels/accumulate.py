@@ -2,49 +2,122 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numba as nb
 import numpy as np
 
 from bayesspn.randomness import fill_uniforms
 
 
+class Visits(NamedTuple):
+    """Which leaves the copies of every row visit, and how often.
+
+    The visits of row n are elements ``first[n]`` … ``first[n] + count[n] − 1``.
+    """
+
+    first: np.ndarray  # int64 (rows,)
+    count: np.ndarray  # int64 (rows,)
+    nodes: np.ndarray  # int32, visited leaves
+    times: np.ndarray  # int32, how often; empty if always once
+
+
+@nb.njit(cache=True, parallel=True)
+def list_visits(leaf_nodes, copy_start, n_nodes, tasks):
+    """Count equal visits of a row's copies together; ``leaf_nodes`` (copies, visited leaves)."""
+    rows = copy_start.shape[0] - 1
+    copies, leaves = leaf_nodes.shape
+    first = copy_start[:-1] * leaves
+    count = np.zeros(rows, dtype=np.int64)
+    nodes = np.empty(copies * leaves, dtype=np.int32)
+    times = np.empty(copies * leaves, dtype=np.int32)
+    for task in nb.prange(tasks):
+        place = np.full(n_nodes, -1, dtype=np.int64)
+        for row in range(task, rows, tasks):
+            end = first[row]
+            for copy in range(copy_start[row], copy_start[row + 1]):
+                for leaf in range(leaves):
+                    node = leaf_nodes[copy, leaf]
+                    # places of earlier rows lie before this row's
+                    if place[node] < first[row]:
+                        place[node] = end
+                        nodes[end] = node
+                        times[end] = 0
+                        end += 1
+                    times[place[node]] += 1
+            count[row] = end - first[row]
+    return Visits(first, count, nodes, times)
+
+
 @nb.njit(cache=True)
-def count_visits(visits, leaf_nodes):
-    """Add the visits of every leaf; ``leaf_nodes`` (copies, visited leaves)."""
-    for copy in range(leaf_nodes.shape[0]):
-        for leaf in range(leaf_nodes.shape[1]):
-            visits[leaf_nodes[copy, leaf]] += 1
+def count_visits(totals, visits):
+    """Add the visits of every leaf to ``totals`` (leaf nodes,)."""
+    for row in range(visits.first.shape[0]):
+        for k in range(visits.first[row], visits.first[row] + visits.count[row]):
+            times = visits.times[k] if visits.times.shape[0] > 0 else 1
+            totals[visits.nodes[k]] += times
 
 
 @nb.njit(cache=True, parallel=True)
 def count_categories(
-    totals, columns, column_start, column_rows, column_codes, copy_start, leaf_nodes
+    totals, missing, columns, column_start, column_rows, column_codes, visits, tasks
 ):
     """Count the stored cells of one-hot columns.
 
-    ``totals`` (members, codes, leaf nodes) is added to at every code but the reference's.
+    ``totals`` (members, codes, leaf nodes) is added to at every code but the reference's, and
+    ``missing`` (members, leaf nodes) where cells are missing.
     """
-    for member in nb.prange(columns.shape[0]):
-        column = columns[member]
-        for cell in range(column_start[column], column_start[column + 1]):
-            row, code = column_rows[cell], column_codes[cell]
-            for copy in range(copy_start[row], copy_start[row + 1]):
-                for leaf in range(leaf_nodes.shape[1]):
-                    totals[member, code, leaf_nodes[copy, leaf]] += 1
+    members, codes = totals.shape[:2]
+    for task in nb.prange(tasks):
+        first, count = visits.first, visits.count
+        nodes, times = visits.nodes, visits.times
+        several = times.shape[0] > 0
+        for member in range(task, members, tasks):
+            column = columns[member]
+            for cell in range(column_start[column], column_start[column + 1]):
+                row, code = column_rows[cell], column_codes[cell]
+                target = totals[member, code] if code < codes else missing[member]
+                if several:
+                    for k in range(first[row], first[row] + count[row]):
+                        target[nodes[k]] += times[k]
+                else:
+                    for k in range(first[row], first[row] + count[row]):
+                        target[nodes[k]] += 1
+
+
+@nb.njit(cache=True, parallel=True)
+def add_references(totals, missing, visits, references, tasks):
+    """Count the cells of the reference codes: what is left of ``visits`` (leaf nodes,)."""
+    members, codes, nodes = totals.shape
+    for task in nb.prange(tasks):
+        for member in range(task, members, tasks):
+            reference = references[member]
+            if reference == codes:  # missing cells, whose statistics are nothing
+                continue
+            target = totals[member, reference]
+            for node in range(nodes):
+                target[node] = visits[node] - missing[member, node]
+            for code in range(codes):
+                if code != reference:
+                    for node in range(nodes):
+                        target[node] -= totals[member, code, node]
 
 
 @nb.njit(cache=True)
-def add_statistics(totals, rows, statistics, copy_start, leaf_nodes):
+def add_statistics(totals, rows, statistics, visits):
     """Add the statistics of the k-th listed row to the leaves its copies visit.
 
     ``totals`` (slots, leaf nodes), ``rows`` (cells,), ``statistics`` (cells, slots).
     """
+    first, count = visits.first, visits.count
+    nodes, times = visits.nodes, visits.times
+    several = times.shape[0] > 0
     for cell in range(rows.shape[0]):
         row = rows[cell]
-        for copy in range(copy_start[row], copy_start[row + 1]):
-            for leaf in range(leaf_nodes.shape[1]):
-                for slot in range(statistics.shape[1]):
-                    totals[slot, leaf_nodes[copy, leaf]] += statistics[cell, slot]
+        for k in range(first[row], first[row] + count[row]):
+            repeated = times[k] if several else 1
+            for slot in range(statistics.shape[1]):
+                totals[slot, nodes[k]] += repeated * statistics[cell, slot]
 
 
 @nb.njit(cache=True, parallel=True)

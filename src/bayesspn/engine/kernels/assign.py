@@ -35,7 +35,8 @@ def assign_rows(
     tasks = min(first_entry.shape[0], groups)
     for task in nb.prange(tasks):
         work = make_workspace(geometry, tables, plan, first_entry[task])
-        for group in range(task * groups // tasks, (task + 1) * groups // tasks):
+        # in turn, as the first rows of a table tend to have most copies
+        for group in range(task, groups, tasks):
             first = group * plan.rows
             count = min(plan.rows, rows - first)
             evaluate_leaves(

@@ -124,7 +124,8 @@ def draw_trees(
     A tree is the edges of the visited sums, then the leaves. ``edges`` (copies, visited sums) may
     be empty if only counts and leaves are wanted.
     """
-    visited, uniforms, children_of = work.visited, work.uniforms, work.children_of
+    visited, uniforms, chosen = work.visited, work.uniforms, work.chosen
+    children_of = work.children_of
     all_entries, live = work.entry_of, plan.live
     partition, partition_row = work.partition, work.partition_row
     outer, outer_row, factor = work.outer, work.outer_row, work.factor
@@ -217,7 +218,7 @@ def draw_trees(
                             u,
                         )
                         edge = j * products + k * nodes + last
-                    counts[start + edge] += 1
+                    chosen[v] = start + edge
                     if keep_edges:
                         edges[copy, v] = edge
                     behind = here + across + position * children
@@ -234,6 +235,9 @@ def draw_trees(
                 pairs = geometry.regions[level] * sums * branching
                 partition_base += pairs
                 outer_base += pairs * factors if factors > 1 else 0
+            # all at once: the increments wait for memory together, not one after the other
+            for v in range(sums_visited):
+                counts[chosen[v]] += 1
             leaves = geometry.nodes[levels]
             for leaf in range(across):
                 leaf_nodes[copy, leaf] = visited[here + leaf, 0] * leaves + visited[here + leaf, 1]

@@ -9,22 +9,29 @@ import numpy as np
 
 from bayesspn.special import log_gamma_scalar
 
+#: Rising factorials of counts below this are looked up.
+_TABULATED = 256
+
+
+@nb.njit(cache=True, forceinline=True)
+def _log_rising(table, x, n):
+    """Log of x (x+1) … (x+n−1), for a whole number n."""
+    if n < _TABULATED:
+        return table[n]
+    return table[_TABULATED - 1] + log_gamma_scalar(x + n) - table[_TABULATED]
+
 
 @nb.njit(cache=True)
-def _log_rising(x, log_gamma_x, n):
-    """Log of x (x+1) … (x+n−1), for a whole number n, given log Γ(x)."""
-    if n == 0:
-        return 0.0
-    if n <= 8:
-        product = x
-        for step in range(1, n):
-            product *= x + step
-        return math.log(product)
-    return log_gamma_scalar(x + n) - log_gamma_x
+def _fill_table(table, x):
+    """Logs of rising factorials of x, and what larger ones subtract."""
+    table[0] = 0.0
+    for n in range(1, _TABULATED):
+        table[n] = table[n - 1] + math.log(x + (n - 1))
+    table[_TABULATED] = log_gamma_scalar(x + (_TABULATED - 1))
 
 
 @nb.njit(cache=True, parallel=True)
-def categorical_evidence(evidence, hyper, totals):
+def categorical_evidence(evidence, hyper, totals, tasks):
     """Dirichlet-multinomial evidence of every member and leaf region, summed over leaves.
 
     Parameters
@@ -33,22 +40,27 @@ def categorical_evidence(evidence, hyper, totals):
         Receives the result.
     hyper : float64 array of shape (members, categories)
     totals : int32 array of shape (members, categories, regions, leaves)
+    tasks : int
+        Parallel tasks.
     """
     members, categories, regions, leaves = totals.shape
-    for member in nb.prange(members):
-        log_gammas = np.empty(categories)
-        strength = 0.0
-        for k in range(categories):
-            log_gammas[k] = log_gamma_scalar(hyper[member, k])
-            strength += hyper[member, k]
-        log_gamma_strength = log_gamma_scalar(strength)
-        for region in range(regions):
-            value = 0.0
-            for leaf in range(leaves):
-                n = 0
+    for task in nb.prange(tasks):
+        tables = np.empty((categories + 1, _TABULATED + 1))
+        visits = np.empty(leaves, dtype=np.int64)
+        for member in range(task, members, tasks):
+            strength = 0.0
+            for k in range(categories):
+                _fill_table(tables[k], hyper[member, k])
+                strength += hyper[member, k]
+            _fill_table(tables[categories], strength)
+            for region in range(regions):
+                visits[:] = 0
+                value = 0.0
                 for k in range(categories):
-                    count = totals[member, k, region, leaf]
-                    n += count
-                    value += _log_rising(hyper[member, k], log_gammas[k], count)
-                value -= _log_rising(strength, log_gamma_strength, n)
-            evidence[member, region] = value
+                    for leaf in range(leaves):
+                        count = totals[member, k, region, leaf]
+                        visits[leaf] += count
+                        value += _log_rising(tables[k], hyper[member, k], count)
+                for leaf in range(leaves):
+                    value -= _log_rising(tables[categories], strength, visits[leaf])
+                evidence[member, region] = value

@@ -19,7 +19,7 @@ from bayesspn.engine.kernels.vectors import LANES
 ROWS = 8
 
 #: A thread's entries should stay in a second-level cache: this many values at most.
-_CACHED_VALUES = 100_000
+_CACHED_VALUES = 200_000
 _MOST_ROWS = 64
 
 
@@ -102,6 +102,7 @@ class Workspace(NamedTuple):
     partition_row: np.ndarray  # int64 (sums,)
     visited: np.ndarray  # int64 (visited nodes, 3): region of the level, node, entry
     uniforms: np.ndarray  # float64 (visited sums,)
+    chosen: np.ndarray  # int64 (visited sums,) numbers of the chosen weights
     leaf_log: np.ndarray  # float64 (leaf regions, width), natural logs of one row
     row_values: np.ndarray  # float64 (nodes,), natural logs of one row
 
@@ -159,6 +160,7 @@ def make_workspace(geometry, tables, plan, first_entry):
         np.full(geometry.value_base[levels], -1, dtype=np.int64),
         np.zeros((visited_sums + visited, 3), dtype=np.int64),
         np.zeros(visited_sums, dtype=np.float64),
+        np.zeros(visited_sums, dtype=np.int64),
         np.zeros((leaf_regions, width), dtype=np.float64),
         np.zeros(n_values, dtype=np.float64),
     )
