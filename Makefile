@@ -3,8 +3,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+RIVALS := .rivals
 
-.PHONY: demo test test-long lint reach-paper bench clean
+.PHONY: demo test test-long lint reach-paper bench bench-scoring bench-growth \
+	bench-quality clean
 
 $(READY): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -31,5 +33,20 @@ reach-paper: $(READY)
 bench: $(READY)
 	$(BIN)/python bench/engine.py $(if $(DATA),--data $(DATA))
 
+# SPFlow brings its own torch, so it gets an environment of its own
+$(RIVALS)/.ready:
+	$(PYTHON) -m venv $(RIVALS)
+	$(RIVALS)/bin/python -m pip install --quiet --disable-pip-version-check spflow==1.1.0
+	touch $(RIVALS)/.ready
+
+bench-scoring: $(READY) $(RIVALS)/.ready
+	$(BIN)/python bench/scoring.py $(if $(DATA),--data $(DATA))
+
+bench-growth: $(READY)
+	$(BIN)/python bench/growth.py
+
+bench-quality: $(READY)
+	$(BIN)/python bench/quality.py $(if $(DATA),--data $(DATA))
+
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) $(RIVALS) .mypy_cache .ruff_cache .pytest_cache

@@ -11,23 +11,17 @@ FOLDER holds debd/NAME.npz and het/NAME.npz; BAYESSPN_DATA does the same.
 from __future__ import annotations
 
 import argparse
-import json
-import os
-import resource
-import sys
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import numba
 import numpy as np
+from workbench import add_data_option, clock, data_folder, load, peak_memory, shared
 
 from bayesspn.engine import compiled, oracle
 from bayesspn.engine.circuit import Address
 from bayesspn.graphs import RegionGraph
-from bayesspn.leaves.columns import Column, Leaves, describe_column
-from bayesspn.leaves.family import Array
 from bayesspn.model import Model
 from bayesspn.randomness import Key, Stream
 from bayesspn.rows import encode_rows
@@ -50,10 +44,6 @@ class Case:
     most: float | None
 
 
-def shared(partitions: tuple[int, ...], states: int) -> RegionGraph:
-    return RegionGraph(len(partitions), partitions, sums=states, leaves=states, products="shared")
-
-
 CASES = (
     Case("plants", RegionGraph(1, 8, leaves=10), 0.25),
     Case("plants", RegionGraph(2, 4, sums=10, leaves=10), 1.0),
@@ -65,45 +55,9 @@ CASES = (
 )
 
 
-def load(folder: Path, name: str) -> tuple[Array, Leaves]:
-    """Training rows (train + valid) and their columns."""
-    kind = "debd" if (folder / "debd" / f"{name}.npz").is_file() else "het"
-    path = folder / kind / f"{name}.npz"
-    if not path.is_file():
-        sys.exit(f"{path} does not exist: give the folder with --data or BAYESSPN_DATA")
-    with np.load(path) as parts:
-        X = np.concatenate([parts["train"], parts["valid"]]).astype(np.float64)
-    if kind == "debd":
-        columns = [describe_column(f"x{d}", X[:, d], "bernoulli") for d in range(X.shape[1])]
-    else:
-        described = json.loads(path.with_suffix(".json").read_text())["columns"]
-        columns = [describe_mixed(entry, X[:, d]) for d, entry in enumerate(described)]
-    return X, Leaves(tuple(columns))
-
-
-def describe_mixed(entry: dict[str, object], values: Array) -> Column:
-    name = str(entry["name"])
-    if entry["meta_type"] == "discrete":
-        few = np.nanmax(values) < 5
-        return describe_column(name, values, "categorical" if few else ("categorical", "poisson"))
-    positive = np.nanmin(values) > 0
-    return describe_column(name, values, ("gaussian", "lognormal" if positive else "exponential"))
-
-
-def clock(action: Callable[[], object], repeat: int) -> float:
-    """Milliseconds per call, the best of three rounds."""
-    action()
-    rounds = []
-    for _ in range(3):
-        begin = time.perf_counter()
-        for _ in range(repeat):
-            action()
-        rounds.append((time.perf_counter() - begin) / repeat)
-    return 1e3 * min(rounds)
-
-
 def measure(case: Case, folder: Path) -> None:
-    X, leaves = load(folder, case.name)
+    table = load(folder, case.name)
+    X, leaves = table.training, table.leaves
     data = np.nan_to_num(X).astype(np.float32)
     factor = np.ones((X.shape[1], 1024), dtype=np.float32)
     product = clock(lambda: data @ factor, 3)
@@ -143,16 +97,14 @@ def measure(case: Case, folder: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description="Measure sweeps against one matrix product.")
     parser.add_argument("names", nargs="*", help="data sets, all if none is given")
-    parser.add_argument("--data", type=Path, default=os.environ.get("BAYESSPN_DATA"))
+    add_data_option(parser)
     arguments = parser.parse_args()
-    if arguments.data is None:
-        parser.error("give the folder of the data sets with --data or BAYESSPN_DATA")
+    folder = data_folder(parser, arguments)
     print(f"{numba.get_num_threads()} threads")
     for case in CASES:
         if not arguments.names or case.name in arguments.names:
-            measure(case, Path(arguments.data))
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(f"peak memory {peak:.0f} MiB")
+            measure(case, folder)
+    print(f"peak memory {peak_memory() / 2**20:.0f} MiB")
 
 
 if __name__ == "__main__":

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+
+import pytest
 
 from bayesspn.compilation import drop_stale_code
 
@@ -16,6 +19,22 @@ CALLER = (
     "@nb.njit(cache=True)\ndef two():\n    return one() + one()\n\n"
     "print(two(), dropped, sum(two.stats.cache_hits.values()))\n"
 )
+
+
+SWEEP = """
+import hashlib
+import numpy as np
+from bayesspn import (
+    Key, Leaves, Model, RegionGraph, describe_column, encode_rows, merge_chains, run_chain,
+    start_chain,
+)
+X = np.random.default_rng(0).integers(0, 2, size=(60, 4)).astype(float)
+leaves = Leaves(tuple(describe_column(f"x{d}", X[:, d], "bernoulli") for d in range(4)))
+model = Model(RegionGraph(1, 2, leaves=3), leaves)
+rows = encode_rows(leaves, X)
+chain = run_chain(start_chain(Key(0), model, rows), rows, draws=1)
+print(hashlib.sha256(merge_chains([chain]).score_samples(X).tobytes()).hexdigest())
+"""
 
 
 def run(folder):
@@ -40,3 +59,29 @@ def test_a_folder_that_cannot_be_written_is_left_alone(tmp_path):
     (package / "a.py").write_text("")
     (package / "__pycache__").write_text("a file where a folder should be")
     assert drop_stale_code(package) is False
+
+
+@pytest.mark.long
+def test_processes_that_start_together_share_an_empty_cache(tmp_path):
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "NUMBA_NUM_THREADS": "1"}
+
+    def start():
+        return subprocess.Popen(
+            [sys.executable, "-c", SWEEP],
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def finish(process):
+        out, err = process.communicate(timeout=1200)
+        assert process.returncode == 0, err
+        return out
+
+    results = [finish(process) for process in [start() for _ in range(4)]]
+    assert len(set(results)) == 1
+    written = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.nb[ic]")}
+    assert written
+    assert finish(start()) == results[0]
+    assert written == {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.nb[ic]")}
