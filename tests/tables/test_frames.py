@@ -17,7 +17,10 @@ NAMES = ["", "🦆", "a\nb", "x" * 5000, "age", " age"]
 
 def test_hostile_names_are_kept():
     array = np.arange(12.0).reshape(2, 6) + 0.5
-    for table in (pd.DataFrame(array, columns=NAMES), pl.DataFrame(array, schema=NAMES)):
+    for table in (
+        pd.DataFrame(array, columns=NAMES),
+        pl.DataFrame(dict(zip(NAMES, array.T, strict=True))),
+    ):
         schema = infer_schema(table)
         assert list(schema.names) == NAMES
         assert list(decode(encode(table, schema), schema, like=table).columns) == NAMES
@@ -26,7 +29,8 @@ def test_hostile_names_are_kept():
 @pytest.mark.parametrize("names", [[0, 1], [5, "a"], [("a", 1), ("a", 2)], [True, 0]])
 def test_names_that_are_no_text_are_kept(names):
     table = pd.DataFrame([[1.5, "a"], [2.5, "b"]], columns=names)
-    table = table.astype({names[0]: float})
+    if isinstance(names[0], tuple):
+        table.columns = pd.MultiIndex.from_tuples(names)
     schema = infer_schema(table)
     for like in (table, "pandas"):
         pd.testing.assert_frame_equal(decode(encode(table, schema), schema, like=like), table)
@@ -43,7 +47,7 @@ def test_duplicate_names_are_refused():
 
 def test_names_that_a_schema_cannot_write_down_are_refused():
     for name in (1.5, pd.Timestamp("2024"), ("a", None)):
-        with pytest.raises(TableError, match="column 0 is named .* names must be text or whole"):
+        with pytest.raises(TableError, match=r"column 0 is named .* names must be text or whole"):
             open_table(pd.DataFrame({name: [1]}))
 
 
@@ -80,7 +84,7 @@ def test_array_types_without_meaning_are_refused():
         open_table(np.array([[b"a"]])).read(0)
     with pytest.raises(TypeError, match="argument must be a string or a real number"):
         open_table(np.array([[{"a": 1}]], dtype=object)).read(0)
-    with pytest.raises(TableError, match="column 'x' is of type List.* is not supported"):
+    with pytest.raises(TableError, match=r"column 'x' is of type List.* is not supported"):
         open_table(pl.DataFrame({"x": [[1]]})).read(0)
     with pytest.raises(TableError, match="column 'x' is of type Decimal"):
         open_table(pl.DataFrame({"x": pl.Series([1], dtype=pl.Decimal(10, 2))})).read(0)

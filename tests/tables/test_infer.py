@@ -108,7 +108,7 @@ def test_what_cannot_be_modelled_is_named_with_the_fix(values, message):
 
 def test_a_dateutil_time_zone_is_named():
     times = pd.Series(pd.to_datetime(["2024-01-01"])).dt.tz_localize("dateutil/Europe/Berlin")
-    with pytest.raises(TableError, match="column 'x': the time zone .* has no standard name"):
+    with pytest.raises(TableError, match=r"column 'x': the time zone .* has no standard name"):
         infer(times)
 
 

@@ -98,8 +98,11 @@ def test_replace_names_unknown_fields():
         ({"families": ("poisson",)}, "a real column takes one or more of exponential, gaussian"),
         ({"families": ("gaussian", "gaussian")}, "a real column takes one or more of"),
         ({"families": ("cauchy",)}, "column 'x': families is ('cauchy',); a real column takes"),
-        ({"kind": "category"}, "column 'x': categories is (); a category column has list its"),
-        ({"categories": ("a",)}, "a real column has none: leave it out, or change kind"),
+        (
+            {"kind": "category"},
+            "column 'x': categories is (); list the values that the column can take",
+        ),
+        ({"categories": ("a",)}, "categories is ('a',); a real column has none: leave it out"),
         ({"kind": "category", "categories": "ab"}, "categories is 'ab'; use a list of values"),
         ({"kind": "category", "categories": ("a", None)}, "None must be text, a number, true or"),
         ({"kind": "category", "categories": (1.0, float("nan"))}, "nan must be text, a number"),
@@ -138,5 +141,7 @@ def test_a_schema_needs_columns_of_different_names():
         Schema(("age",))
     with pytest.raises(TableError, match="columns 0 and 2 are both named 'a'; rename one of them"):
         Schema(tuple(ColumnSchema(name, "real") for name in "aba"))
-    with pytest.raises(TableError, match="column 0 is named 1.5 of type float; names must be text"):
+    with pytest.raises(
+        TableError, match=r"column 0 is named 1\.5 of type float; names must be text"
+    ):
         Schema((ColumnSchema(1.5, "real"),))

@@ -100,7 +100,7 @@ def document(columns=({"name": "age", "kind": "real"},), **fields):
         ),
         (
             document([{"name": "a", "kind": "category", "categories": [["x"]]}]),
-            "column 'a': categories is [['x']]; ['x'] must be text",
+            "column 'a': categories is (['x'],); ['x'] must be text",
         ),
         (
             document().replace('"kind"', '"gamma": NaN, "kind"'),

@@ -178,7 +178,7 @@ def _one_sentence_errors(path: PathLike) -> Iterator[None]:
         raise TableFileError(f"{name}: the compressed data is damaged ({error})") from None
     except ImportError as error:
         raise TableFileError(f"{name}: this format needs the package pyarrow ({error})") from None
-    except (OSError, pd.errors.ParserError, csv.Error) as error:
+    except (OSError, ValueError, csv.Error) as error:
         reason = getattr(error, "strerror", None) or " ".join(str(error).split())
         raise TableFileError(f"{name}: {reason}") from None
 
@@ -281,5 +281,6 @@ def _compress(file: BinaryIO, compression: str) -> Any:
     if compression == ".zst":
         import pyarrow
 
-        return pyarrow.CompressedOutputStream(file, "zstd")
+        # Arrow closes what it writes to, and the file has to reach the disk first
+        return pyarrow.CompressedOutputStream(os.fdopen(os.dup(file.fileno()), "wb"), "zstd")
     return contextlib.nullcontext(cast(Any, file))

@@ -132,6 +132,8 @@ def build_narwhals_column(cells: Cells, backend: Any) -> nw.Series[Any]:
         The library.
     """
     dtype = _narwhals_type(cells)
+    if isinstance(dtype, nw.Enum) and backend == nw.Implementation.PYARROW:
+        dtype = nw.Categorical  # Arrow's dictionaries declare nothing
     values: Any = cells.values
     if cells.levels is None and values.dtype.kind in "Mm":
         return _build_times(cells, dtype, backend)

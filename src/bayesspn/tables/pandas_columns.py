@@ -44,7 +44,9 @@ def read_pandas_column(name: Hashable, series: pd.Series) -> Cells:
     ('Int64', array([3, 0]), array([False,  True]))
     """
     if isinstance(series.dtype, pd.ArrowDtype) and str(series.dtype).startswith("dictionary"):
-        series = series.astype("category")
+        import pyarrow
+
+        series = pyarrow.array(series).to_pandas()
     if isinstance(series.dtype, pd.CategoricalDtype):
         return _read_categories(name, series)
     dtype = _name_dtype(series.dtype)

@@ -148,8 +148,9 @@ class ColumnSchema:
         categories = tuple(self.categories)
         object.__setattr__(self, "categories", categories)
         if (self.kind == "category") != bool(categories):
-            fix = "list its values" if self.kind == "category" else "leave it out, or change kind"
-            raise self._wrong("categories", f"a {self.kind} column has {fix}")
+            if self.kind == "category":
+                raise self._wrong("categories", "list the values that the column can take")
+            raise self._wrong("categories", f"a {self.kind} column has none: leave it out")
         for category in categories:
             number = isinstance(category, int | float) and abs(category) < np.inf
             if not number and not isinstance(category, str):
@@ -238,7 +239,7 @@ class Schema:
             raise SchemaError(f"there is no column {shorten(name)}; {list_some(self.names)}")
         return self.names.index(name)
 
-    def replace(self, name: Hashable, **changes: Any) -> Schema:
+    def replace(self, name: Hashable, /, **changes: Any) -> Schema:
         """Copy with some fields of one column changed.
 
         A new kind brings its own defaults for families, categories and resolution unless these are
