@@ -178,6 +178,14 @@ def test_integers_of_an_array_with_missing_cells_come_back_as_floats():
     np.testing.assert_array_equal(back, [[-1.0], [np.nan]])
 
 
+def test_days_of_an_array_become_moments_of_other_libraries():
+    schema = infer_schema(np.array([["2024-02-29"], ["NaT"]], dtype="datetime64[D]"))
+    back = decode(np.array([[86_400.0], [np.nan]]), schema, like="pandas")
+    assert back["x0"].tolist() == [pd.Timestamp("1970-01-02"), pd.NaT]
+    schema = infer_schema(np.array([[30], [1]], dtype="timedelta64[h]"))
+    assert decode(np.array([[3600.0]]), schema)["x0"].tolist() == [pd.Timedelta("1h")]
+
+
 def test_masked_cells_of_an_array_are_missing():
     array = np.ma.masked_array([[1, 2], [3, 4]], mask=[[False, True], [False, False]])
     schema = infer_schema(array)

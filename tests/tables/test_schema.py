@@ -79,6 +79,9 @@ def test_a_new_kind_brings_its_own_defaults():
     assert (column.families, column.resolution) == (("poisson", "geometric"), None)
     column = SCHEMA.replace("rank", kind="real", families=["lognormal"])["rank"]
     assert (column.families, column.categories, column.ordered) == (("lognormal",), (), False)
+    typed = SCHEMA.replace("rank", dtype="category[str]")
+    assert typed.replace("rank", kind="real")["rank"].dtype is None
+    assert SCHEMA.replace("age", kind="real")["age"].dtype == "int64"
 
 
 def test_replace_names_unknown_fields():
@@ -123,7 +126,15 @@ def test_replace_names_unknown_fields():
         ({"gamma": 0}, "column 'x': gamma is 0; use a number above 0, or leave it out"),
         ({"gamma": float("inf")}, "column 'x': gamma is inf; use a number above 0"),
         ({"gamma": True}, "column 'x': gamma is True; use a number above 0"),
-        ({"dtype": 8}, "column 'x': dtype is 8; use the name of a type, such as 'int64'"),
+        ({"dtype": 8}, "column 'x': dtype is 8; use a type for a real column, such as 'float64'"),
+        ({"dtype": "str"}, "column 'x': dtype is 'str'; use a type for a real column"),
+        ({"dtype": "int46"}, "column 'x': dtype is 'int46'; use a type for a real column"),
+        ({"kind": "binary", "dtype": "str"}, "dtype is 'str'; use a type for a binary column"),
+        ({"kind": "category", "categories": ("a",), "dtype": "category[cat]"}, "dtype is 'categor"),
+        ({"kind": "datetime", "dtype": "int64"}, "dtype is 'int64'; use a type for a datetime"),
+        ({"kind": "datetime", "dtype": "datetime64[us, Mars/Base]"}, "dtype is 'datetime64[us, Ma"),
+        ({"kind": "datetime", "dtype": "datetime64[parsec]"}, "dtype is 'datetime64[parsec]'; use"),
+        ({"kind": "duration", "dtype": "datetime64[us]"}, "use a type for a duration column, such"),
     ],
 )
 def test_a_wrong_field_is_named_with_its_column_value_and_fix(fields, message):

@@ -33,14 +33,6 @@ _FIXES = {
 }
 
 
-#: Names of number types, and other names that pandas and Arrow have for them.
-_NUMBERS = {name: name for name in ("bool", "float16", "float32", "float64")}
-_NUMBERS |= {
-    f"{sign}int{bits}": f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)
-}
-_NUMBERS |= {"boolean": "bool", "double": "float64", "float": "float32", "halffloat": "float16"}
-
-
 class TableError(ValueError):
     """A table, or a cell of it, that cannot be used; the message names the place and the fix."""
 
@@ -165,18 +157,6 @@ def _wrong_objects(
         f"column {name!r}, row {rows[0]}: {shorten(first)} is of type {type(first).__name__}, but "
         "the argument must be a string or a real number; drop the column or make it text"
     )
-
-
-def number_type(dtype: str) -> np.dtype[Any] | None:
-    """NumPy's type for the name of a number type, nullable or Arrow's; None for other types.
-
-    Examples
-    --------
-    >>> number_type("Int8"), number_type("double[pyarrow]"), number_type("str")
-    (dtype('int8'), dtype('float64'), None)
-    """
-    name = _NUMBERS.get(dtype.removesuffix("[pyarrow]").lower())
-    return None if name is None else np.dtype(name)
 
 
 def check_levels(name: Hashable, levels: tuple[Any, ...]) -> None:

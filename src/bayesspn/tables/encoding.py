@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from bayesspn.leaves.family import Array
-from bayesspn.tables.cells import BoolArray, Cells, Scalar, TableError, number_type, shorten
+from bayesspn.tables.cells import BoolArray, Cells, Scalar, TableError, shorten
+from bayesspn.tables.dtypes import DEFAULT_DTYPES, category_content, number_type
 from bayesspn.tables.frames import Table, build_frame, open_table
 from bayesspn.tables.schema import ColumnSchema, Schema, list_some
 from bayesspn.tables.times import (
@@ -24,15 +25,6 @@ from bayesspn.tables.times import (
 
 #: Whole numbers up to here are exact in a float.
 LARGEST_INTEGER = 2**53
-
-_DEFAULT_DTYPES = {
-    "binary": "bool",
-    "count": "int64",
-    "integer": "int64",
-    "real": "float64",
-    "datetime": "datetime64[us]",
-    "duration": "timedelta64[us]",
-}
 
 
 def encode(table: Any, schema: Schema) -> Array:
@@ -229,20 +221,20 @@ def _decode_column(values: Array, column: ColumnSchema) -> Cells:
     filled = np.where(missing, 0.0, values)
     if column.kind == "category":
         return _decode_categories(filled, missing, column)
-    dtype = column.dtype or _DEFAULT_DTYPES[column.kind]
+    dtype = column.dtype or DEFAULT_DTYPES[column.kind]
     if column.kind in ("datetime", "duration"):
         times = times_from_seconds(
             values, time_unit(dtype), "M" if column.kind == "datetime" else "m"
         )
         return Cells(column.name, dtype, times, missing)
-    if column.kind == "binary" and dtype.startswith("category"):
+    if column.kind == "binary" and category_content(dtype) is not None:
         codes = np.rint(filled).astype(np.int64)
         return Cells(column.name, dtype, codes, missing, (False, True), declared=True)
     if column.kind != "real":
         filled = np.rint(filled)
     number = number_type(dtype)
     if number is None:  # objects: Python's own numbers
-        dtype, number = "object", np.dtype(_OBJECT_NUMBERS.get(column.kind, np.int64))
+        number = np.dtype(_OBJECT_NUMBERS.get(column.kind, np.int64))
     return Cells(column.name, dtype, _fit_into(filled, number), missing)
 
 

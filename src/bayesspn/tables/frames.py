@@ -16,7 +16,8 @@ import pandas as pd
 import scipy.sparse
 from numpy.typing import NDArray
 
-from bayesspn.tables.cells import Cells, TableError, number_type, read_objects, shorten
+from bayesspn.tables.cells import Cells, TableError, read_objects, shorten
+from bayesspn.tables.dtypes import number_type
 from bayesspn.tables.narwhals_columns import build_narwhals_column, read_narwhals_column
 from bayesspn.tables.pandas_columns import build_pandas_frame, read_pandas_column
 from bayesspn.tables.times import in_known_unit

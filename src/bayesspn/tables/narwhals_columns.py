@@ -13,7 +13,8 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesspn.tables.cells import Cells, TableError, number_type, read_objects
+from bayesspn.tables.cells import Cells, TableError, read_objects
+from bayesspn.tables.dtypes import category_content, number_type
 from bayesspn.tables.times import in_known_unit, time_unit
 
 #: Number types of narwhals by their NumPy names, and back.
@@ -164,7 +165,7 @@ def _narwhals_type(cells: Cells) -> Any:
     if cells.values.dtype.kind in "Mm" and cells.levels is None:
         return _time_type(cells)
     if cells.levels is not None and all(isinstance(level, str) for level in cells.levels):
-        if not cells.dtype.startswith("category"):
+        if category_content(cells.dtype) is None:
             return nw.String
         return nw.Enum([str(level) for level in cells.levels]) if cells.ordered else nw.Categorical
     return None

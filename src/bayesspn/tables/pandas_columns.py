@@ -14,6 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bayesspn.tables.cells import Cells, Scalar, TableError, check_levels, read_objects
+from bayesspn.tables.dtypes import category_content
 from bayesspn.tables.times import in_known_unit, time_unit
 
 #: Suffix of text that Arrow stores; pandas gives another meaning to its own spelling of it.
@@ -163,7 +164,7 @@ def build_pandas_frame(
 
 
 def _build_column(cells: Cells) -> pd.Series:
-    if cells.dtype.startswith("category"):
+    if category_content(cells.dtype) is not None:
         return pd.Series(_build_categories(cells))
     if cells.dtype == "object" or cells.levels is not None:
         return pd.Series(cells.as_objects(), dtype=_parse_dtype(cells.dtype))
@@ -173,7 +174,7 @@ def _build_column(cells: Cells) -> pd.Series:
     if kind == "m":
         times = cells.values.copy()
         times[cells.missing] = "NaT"
-        return pd.Series(times).astype(_parse_dtype(cells.dtype))
+        return _as_time_type(pd.Series(times), _parse_dtype(cells.dtype))
     return _build_numbers(cells)
 
 
@@ -196,7 +197,7 @@ def _build_numbers(cells: Cells) -> pd.Series:
 
 
 def _build_categories(cells: Cells) -> pd.Categorical:
-    name = cells.dtype.removeprefix("category").strip("[]")
+    name = category_content(cells.dtype)
     levels: Sequence[Scalar] = cells.levels or ()
     categories = pd.Index(levels, dtype=_parse_dtype(name) if name else None)
     codes = np.where(cells.missing, -1, cells.values)
@@ -216,4 +217,10 @@ def _build_datetimes(cells: Cells) -> pd.Series:
         return series.dt.tz_localize("UTC").dt.tz_convert(dtype.tz).astype(dtype)
     if isinstance(dtype, pd.ArrowDtype) and getattr(dtype.pyarrow_dtype, "tz", None):
         return series.dt.tz_localize("UTC").astype(dtype)
-    return series.astype(dtype)
+    return _as_time_type(series, dtype)
+
+
+def _as_time_type(series: pd.Series, dtype: Any) -> pd.Series:
+    # NumPy has units that pandas has not, such as days
+    foreign = isinstance(dtype, np.dtype) and np.datetime_data(dtype) != (time_unit(str(dtype)), 1)
+    return series if foreign else series.astype(dtype)

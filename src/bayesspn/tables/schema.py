@@ -30,6 +30,7 @@ import numpy as np
 
 from bayesspn.leaves import FAMILIES
 from bayesspn.tables.cells import Scalar, shorten
+from bayesspn.tables.dtypes import DEFAULT_DTYPES, suits_kind
 from bayesspn.tables.frames import check_names
 
 #: Likelihood models of each kind that suit any values of that kind.
@@ -122,8 +123,14 @@ class ColumnSchema:
             object.__setattr__(self, "resolution", 1.0)
         self._check_number("resolution", zero=True)
         self._check_number("gamma", zero=False)
-        if self.dtype is not None and not isinstance(self.dtype, str):
-            raise self._wrong("dtype", "use the name of a type, such as 'int64', or leave it out")
+        if self.dtype is not None and not (
+            isinstance(self.dtype, str) and suits_kind(self.dtype, self.kind)
+        ):
+            raise self._wrong(
+                "dtype",
+                f"use a type for a {self.kind} column, such as {DEFAULT_DTYPES[self.kind]!r}, or "
+                "leave it out",
+            )
 
     def _wrong(self, field: str, fix: str) -> SchemaError:
         value = shorten(getattr(self, field))
@@ -243,7 +250,7 @@ class Schema:
         """Copy with some fields of one column changed.
 
         A new kind brings its own defaults for families, categories and resolution unless these are
-        given, too.
+        given, too, and drops a type that it cannot have.
 
         Parameters
         ----------
@@ -267,6 +274,7 @@ class Schema:
                 "categories": (),
                 "ordered": False,
                 "resolution": None,
+                "dtype": _keep_dtype(old.dtype, changes["kind"]),
             } | changes
         columns = list(self.columns)
         columns[position] = dataclasses.replace(old, **changes)
@@ -295,6 +303,10 @@ class Schema:
         ]
         plural = "" if len(self) == 1 else "s"
         return "\n".join([f"Schema of {len(self)} column{plural}", *lines])
+
+
+def _keep_dtype(dtype: str | None, kind: str) -> str | None:
+    return dtype if dtype is not None and suits_kind(dtype, kind) else None
 
 
 def list_some(values: tuple[Hashable, ...], most: int = 8) -> str:
