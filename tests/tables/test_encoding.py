@@ -190,6 +190,8 @@ def test_masked_cells_of_an_array_are_missing():
     array = np.ma.masked_array([[1, 2], [3, 4]], mask=[[False, True], [False, False]])
     schema = infer_schema(array)
     np.testing.assert_array_equal(np.isnan(encode(array, schema)), array.mask)
+    texts = np.ma.masked_array([["a"], ["b"]], mask=[[False], [True]], dtype=object)
+    assert infer_schema(texts)["x0"].categories == ("a",)
 
 
 def random_table(rng, rows):
@@ -303,6 +305,15 @@ def test_drawn_values_become_the_nearest_that_the_type_can_hold():
     assert back["long"].tolist() == [2**63 - 1024, 2]
     assert np.isfinite(back["single"]).all()
     assert back["when"].dt.year.tolist() == [2262, 1677]
+    moments = Schema((ColumnSchema("when", "datetime", dtype="datetime64[us]"),))
+    back = decode(np.array([[1e300], [-1e300]]), moments, like="polars")
+    assert back["when"].to_list() == [dt.datetime(9999, 12, 31, 23, 59, 59), dt.datetime.min]
+
+
+def test_whole_numbers_stay_whole_in_a_column_of_floats():
+    schema = infer_schema(pd.DataFrame({"x": [17.0, np.nan, 90.0]}))
+    assert schema["x"].kind == "integer"
+    assert decode(np.array([[31.2]]), schema)["x"].tolist() == [31.0]
 
 
 def test_a_type_is_chosen_by_kind_if_the_schema_names_none():

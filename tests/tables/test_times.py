@@ -28,6 +28,12 @@ def test_times_of_every_unit_survive_the_way_to_seconds_and_back(kind, unit, lar
     np.testing.assert_array_equal(times_from_seconds(seconds, unit, kind), times)
 
 
+def test_microseconds_counted_in_nanoseconds_survive_up_to_the_year_2242():
+    rng = np.random.default_rng(0)
+    times = (1_000 * rng.integers(10**6 * 2**32, 10**6 * 2**33, 10_000)).astype("M8[ns]")
+    np.testing.assert_array_equal(times_from_seconds(seconds_from_times(times), "ns", "M"), times)
+
+
 def test_nanoseconds_of_present_dates_are_rounded_to_microseconds():
     times = np.array(["2024-02-29T01:02:03.123456789", "2024-02-29T01:02:03.123456"], "M8[ns]")
     back = times_from_seconds(seconds_from_times(times), "ns", "M")
