@@ -1,0 +1,38 @@
+"""Tables: from what the user has to what the model works on, and back.
+
+A table of any library gets a schema (`infer_schema`), which says what every column is; `encode`
+turns the table into floats, `model_columns` describes the leaves, and `decode` gives floats back as
+a table of the same library and types.
+
+>>> import pandas as pd
+>>> from bayesspn.tables import decode, encode, infer_schema
+>>> table = pd.DataFrame({"city": ["Rome", None, "Oslo"], "size": [2.5, 1.0, 3.25]})
+>>> schema = infer_schema(table)
+>>> decode(encode(table, schema), schema, like=table).equals(table)
+True
+"""
+
+from __future__ import annotations
+
+from bayesspn.tables.cells import TableError
+from bayesspn.tables.encoding import as_recorded, decode, encode
+from bayesspn.tables.files import TableFileError, read_table, read_table_chunks, write_table
+from bayesspn.tables.infer import infer_schema
+from bayesspn.tables.model_columns import model_columns
+from bayesspn.tables.schema import ColumnSchema, Schema, SchemaError
+
+__all__ = [
+    "ColumnSchema",
+    "Schema",
+    "SchemaError",
+    "TableError",
+    "TableFileError",
+    "as_recorded",
+    "decode",
+    "encode",
+    "infer_schema",
+    "model_columns",
+    "read_table",
+    "read_table_chunks",
+    "write_table",
+]

@@ -1,0 +1,51 @@
+"""Files that are either written whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+
+@contextlib.contextmanager
+def replaced_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """Open a file for writing that takes its place only once everything is on disk.
+
+    Whoever reads ``path`` sees the old content or the new, never a part. An error while writing
+    leaves the old file as it was.
+
+    Examples
+    --------
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> with replaced_file(f"{folder.name}/answer.txt") as file:
+    ...     _ = file.write(b"42")
+    >>> Path(f"{folder.name}/answer.txt").read_text()
+    '42'
+    >>> folder.cleanup()
+    """
+    # a link stays a link: the file it points to is replaced
+    target = Path(os.path.realpath(path))
+    descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:100]}.")
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, _permissions(target))
+        os.replace(temporary, target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+
+
+def _permissions(target: Path) -> int:
+    """What the old file had, or what a new file gets: temporary files are private otherwise."""
+    with contextlib.suppress(OSError):
+        return target.stat().st_mode & 0o777
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask

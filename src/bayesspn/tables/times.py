@@ -1,0 +1,128 @@
+"""Times as numbers: seconds since 1970-01-01 UTC, and lengths of time in seconds.
+
+A float64 holds present dates to about a quarter of a microsecond. So every microsecond up to the
+year 2242 survives the way to seconds and back, and nanoseconds survive for lengths of time below 48
+days; finer digits than these are rounded away.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayesspn.leaves.family import Array
+
+#: Ticks of each NumPy time unit in a second.
+_TICKS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+
+#: Steps in which times are recorded, in seconds: days down to nanoseconds.
+_STEPS = (86_400.0, 3_600.0, 60.0, 1.0, 1e-3, 1e-6, 1e-9)
+
+#: Below this many seconds a float64 tells nanoseconds apart.
+_NANOSECONDS_BELOW = 2.0**22
+
+#: First and last second that every library can show: the years 1 to 9999.
+_FIRST, _LAST = -62_135_596_800.0, 253_402_300_799.0
+
+_TIME_UNIT = re.compile(r"\[(s|ms|us|ns)\b")
+
+
+def time_unit(dtype: str) -> str:
+    """Unit of a time type; dates count in seconds.
+
+    Examples
+    --------
+    >>> time_unit("datetime64[ms, UTC]"), time_unit("date")
+    ('ms', 's')
+    """
+    found = _TIME_UNIT.search(dtype)
+    return found.group(1) if found else "s"
+
+
+def has_time_zone(dtype: str) -> bool:
+    """Whether a time type names a time zone.
+
+    Examples
+    --------
+    >>> has_time_zone("datetime64[us, Europe/Berlin]"), has_time_zone("datetime64[us]")
+    (True, False)
+    """
+    return ", " in dtype
+
+
+def in_known_unit(times: NDArray[Any]) -> NDArray[Any]:
+    """Times in seconds or in milli-, micro- or nanoseconds, whatever unit NumPy has them in."""
+    unit, multiple = np.datetime_data(times.dtype)
+    if unit in _TICKS and multiple == 1:
+        return times
+    nearest = unit if unit in _TICKS else "ns" if unit in ("ps", "fs", "as") else "s"
+    return times.astype(f"{times.dtype.kind}8[{nearest}]")
+
+
+def seconds_from_times(times: NDArray[Any]) -> Array:
+    """Seconds of datetime64 or timedelta64 values, NaN where they are not a time; shape (rows,).
+
+    Examples
+    --------
+    >>> seconds_from_times(np.array(["1970-01-02", "NaT"], dtype="datetime64[ms]"))
+    array([86400.,    nan])
+    """
+    times = in_known_unit(times)
+    ticks = _TICKS[np.datetime_data(times.dtype)[0]]
+    # whole seconds and the rest apart: ticks as one float would lose the last digits
+    whole, rest = np.divmod(times.astype(np.int64), ticks)
+    return np.where(np.isnat(times), np.nan, whole + rest / ticks)
+
+
+def times_from_seconds(seconds: Array, unit: str, kind: str) -> NDArray[Any]:
+    """Times of a unit nearest to seconds; NaN becomes NaT.
+
+    Seconds beyond what the unit can hold, and dates outside the years 1 to 9999, become the
+    nearest time that can be held.
+
+    Parameters
+    ----------
+    seconds : ndarray of shape (rows,)
+    unit : {"s", "ms", "us", "ns"}
+    kind : {"M", "m"}
+        Dates (datetime64) or lengths of time (timedelta64).
+
+    Examples
+    --------
+    >>> times_from_seconds(np.array([0.25, np.nan]), "ms", "m")
+    array([  250, 'NaT'], dtype='timedelta64[ms]')
+    """
+    missing = np.isnan(seconds)
+    most = 2.0**63 / _TICKS[unit] - 1024.0
+    low, high = (max(_FIRST, -most), min(_LAST, most)) if kind == "M" else (-most, most)
+    seconds = np.clip(np.where(missing, 0.0, seconds), low, high)
+    whole = np.floor(seconds)
+    rest = np.rint((seconds - whole) * _TICKS[unit]).astype(np.int64)
+    if unit == "ns":
+        coarse = 1_000 * np.rint((seconds - whole) * 1e6).astype(np.int64)
+        rest = np.where(np.abs(seconds) < _NANOSECONDS_BELOW, rest, coarse)
+    times = (whole.astype(np.int64) * _TICKS[unit] + rest).astype(f"{kind}8[{unit}]")
+    times[missing] = "NaT"
+    return times
+
+
+def recorded_step(times: NDArray[Any]) -> float:
+    """Coarsest of days, hours, minutes, seconds, … in which all times are recorded, in seconds.
+
+    Examples
+    --------
+    >>> recorded_step(np.array(["2024-01-01T12:00", "2024-01-01T12:30"], dtype="datetime64[us]"))
+    60.0
+    """
+    times = in_known_unit(times[~np.isnat(times)])
+    per_second = _TICKS[np.datetime_data(times.dtype)[0]]
+    ticks = times.astype(np.int64)
+    # the last step, one tick, divides everything
+    return next(
+        step
+        for step in _STEPS
+        if round(step * per_second) <= 1 or not np.any(ticks % round(step * per_second))
+    )
