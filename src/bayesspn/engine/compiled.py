@@ -127,6 +127,8 @@ def lay_out(graph: RegionGraph) -> Geometry:
     branching, products = np.array(graph.branching), np.array(graph.n_products)
     inner, sums = regions[:-1], nodes[:-1]
     width = LANES * -(-max(graph.nodes) // LANES)
+    one_node = graph.products == "shared" or graph.children == 1
+    outer = np.ones_like(products) if one_node else products // nodes[1:]
     return Geometry(
         regions,
         nodes,
@@ -137,6 +139,9 @@ def lay_out(graph: RegionGraph) -> Geometry:
         _bases(np.where(branching > 1, inner * branching, 0)),
         _bases(inner * sums * branching * products),
         _bases(inner * branching * products * width),
+        _bases(inner * sums * branching),
+        outer,
+        _bases(np.where(outer > 1, inner * sums * branching * outer, 0)),
         graph.children,
         graph.products == "shared",
         width,

@@ -16,7 +16,7 @@ from bayesspn.sampling.state import counts_and_totals
 
 #: Share of a group's members that is updated in a sweep, and the least number of them.
 _SHARE = 0.1
-_AT_LEAST = 16
+_AT_LEAST = 4
 
 
 def draw_leaf_priors(

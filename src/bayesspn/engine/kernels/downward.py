@@ -13,7 +13,6 @@ import numpy as np
 
 from bayesspn.engine.kernels import exact
 from bayesspn.engine.kernels import vectors as vec
-from bayesspn.engine.kernels.layout import outer_products
 from bayesspn.engine.kernels.leaf_values import sum_leaves_of_row
 from bayesspn.engine.kernels.upward import TOLERANCE
 from bayesspn.engine.kernels.vectors import LANES
@@ -125,8 +124,7 @@ def draw_trees(
     be empty if only counts and leaves are wanted.
     """
     visited, uniforms, chosen = work.visited, work.uniforms, work.chosen
-    children_of = work.children_of
-    all_entries, live = work.entry_of, plan.live
+    children_of, entry_of, live = work.children_of, work.entry_of, plan.live
     partition, partition_row = work.partition, work.partition_row
     outer, outer_row, factor = work.outer, work.outer_row, work.factor
     partials, partial_scales = work.partials, work.partial_scales
@@ -135,13 +133,14 @@ def draw_trees(
     down = weights.down
     levels = geometry.branching.shape[0]
     children, width, shared = geometry.children, geometry.width, geometry.shared
+    leaves = geometry.nodes[levels]
     tabulated = below.shape[0] // children
     last_only = children - 1 if not shared else 0
-    sums_visited = uniforms.shape[0]
+    sums_visited = chosen.shape[0]
     keep_edges = edges.shape[0] > 0
     for slot in range(count):
         row = first + slot
-        root = all_entries[slot, live[0]]
+        root = entry_of[slot, live[0]]
         doubtful = not marks[2 * root + 1] < TOLERANCE * values[root * width]
         if doubtful:
             sum_leaves_of_row(work.leaf_log, row, tables, row_start, row_features)
@@ -158,17 +157,18 @@ def draw_trees(
             visited[0, 1] = 0
             visited[0, 2] = root
             here, across = 0, 1
-            outer_base, partition_base = 0, 0
             for level in range(levels):
                 branching, products = geometry.branching[level], geometry.products[level]
                 sums, nodes = geometry.nodes[level], geometry.nodes[level + 1]
                 region_base = geometry.region_base[level + 1]
-                factors = outer_products(geometry, level)
+                pair_base, outer_base = geometry.pair_base[level], geometry.outer_base[level]
+                factors = geometry.outer[level]
                 for position in range(across):
                     v = here + position
                     region, s, entry = visited[v, 0], visited[v, 1], visited[v, 2]
                     node = region * sums + s
-                    start = geometry.weight_base[level] + node * branching * products
+                    pair = node * branching
+                    start = geometry.weight_base[level] + pair * products
                     u = uniforms[v]
                     j, k, last = 0, 0, 0
                     if doubtful:
@@ -179,43 +179,36 @@ def draw_trees(
                         k = (edge - j * products) // nodes if factors > 1 else 0
                         last = edge - j * products - k * nodes
                     else:
-                        pair = partition_base + node * branching
                         if branching > 1:
                             number = geometry.value_base[level] + node
                             if partition_row[number] != row:
                                 partition_row[number] = row
                                 kept = geometry.partition_base[level] + region * branching
                                 _fill_partitions(
-                                    partition, pair, partials, partial_scales, kept * rows + slot,
-                                    rows, s, branching, width,
+                                    partition, pair_base + pair, partials, partial_scales,
+                                    kept * rows + slot, rows, s, branching, width,
                                 )  # fmt: skip
-                            j, u = _invert(partition, pair, branching, u)
+                            j, u = _invert(partition, pair_base + pair, branching, u)
                         if entry < tabulated:
                             for c in range(children):
                                 children_of[c] = below[entry * children + c]
                         else:
                             child = region_base + (region * branching + j) * children
                             for c in range(children):
-                                children_of[c] = all_entries[slot, live[child + c]]
-                        from_here = start + j * products
+                                children_of[c] = entry_of[slot, live[child + c]]
+                        begin = start + j * products
                         if factors > 1:
-                            at = outer_base + (node * branching + j) * factors
-                            if outer_row[pair + j] != row:
-                                outer_row[pair + j] = row
+                            at = outer_base + (pair + j) * factors
+                            if outer_row[pair_base + pair + j] != row:
+                                outer_row[pair_base + pair + j] = row
                                 _fill_outer(
-                                    outer, at, factor, values, down, from_here, nodes, children,
-                                    width, children_of,
+                                    outer, at, factor, values, down, begin, nodes, children, width,
+                                    children_of,
                                 )  # fmt: skip
                             k, u = _invert(outer, at, factors, u)
+                            begin += k * nodes
                         last = _draw_last(
-                            values,
-                            down,
-                            from_here + k * nodes,
-                            children,
-                            last_only,
-                            width,
-                            children_of,
-                            u,
+                            values, down, begin, children, last_only, width, children_of, u
                         )
                         edge = j * products + k * nodes + last
                     chosen[v] = start + edge
@@ -227,17 +220,15 @@ def draw_trees(
                         visited[behind + c, 0] = child + c
                         visited[behind + c, 1] = last
                         visited[behind + c, 2] = children_of[c]
-                        if not shared and c > 0:
+                        if not shared and c > 1:
                             last = k % nodes
                             k //= nodes
+                        elif not shared:
+                            last = k
                 here += across
                 across *= children
-                pairs = geometry.regions[level] * sums * branching
-                partition_base += pairs
-                outer_base += pairs * factors if factors > 1 else 0
             # all at once: the increments wait for memory together, not one after the other
             for v in range(sums_visited):
                 counts[chosen[v]] += 1
-            leaves = geometry.nodes[levels]
             for leaf in range(across):
                 leaf_nodes[copy, leaf] = visited[here + leaf, 0] * leaves + visited[here + leaf, 1]

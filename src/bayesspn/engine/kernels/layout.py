@@ -35,6 +35,9 @@ class Geometry(NamedTuple):
     partition_base: np.ndarray  # first partition of each level with several per region
     weight_base: np.ndarray  # first weight of each level
     padded_base: np.ndarray  # first weight of each level, sums padded to the width
+    pair_base: np.ndarray  # first pair of a sum and a partition of each level
+    outer: np.ndarray  # tuples of nodes of all children but the last; 1 if products are shared
+    outer_base: np.ndarray  # first such tuple of a sum and a partition, where there are several
     children: int
     shared: bool
     width: int  # values of an entry: the nodes of a region, padded to full vectors
@@ -121,16 +124,9 @@ def make_workspace(geometry, tables, plan, first_entry):
     width, rows = geometry.width, plan.rows
     n_values = geometry.value_base[levels] + geometry.regions[levels] * geometry.nodes[levels]
     visited_sums, visited = 0, 1
-    sum_partitions, outer, most_factors = 0, 0, 1
-    for level in range(levels):
+    for _ in range(levels):
         visited_sums += visited
         visited *= geometry.children
-        pairs = geometry.regions[level] * geometry.nodes[level] * geometry.branching[level]
-        sum_partitions += pairs
-        factors = outer_products(geometry, level)
-        most_factors = max(most_factors, factors)
-        if factors > 1:
-            outer += pairs * factors
     entry_of = np.zeros((rows, plan.region.shape[0] + plan.small.shape[0]), dtype=np.int32)
     for row in range(rows):
         for k in range(plan.region.shape[0]):
@@ -153,10 +149,10 @@ def make_workspace(geometry, tables, plan, first_entry):
         np.zeros(ROWS * width, dtype=np.float32),
         np.zeros((leaf_regions, width), dtype=tables.constant.dtype),
         is_leaf,
-        np.ones(most_factors, dtype=np.float64),
-        np.zeros(outer, dtype=np.float64),
-        np.full(sum_partitions, -1, dtype=np.int64),
-        np.zeros(sum_partitions, dtype=np.float64),
+        np.ones(geometry.outer.max(), dtype=np.float64),
+        np.zeros(geometry.outer_base[levels], dtype=np.float64),
+        np.full(geometry.pair_base[levels], -1, dtype=np.int64),
+        np.zeros(geometry.pair_base[levels], dtype=np.float64),
         np.full(geometry.value_base[levels], -1, dtype=np.int64),
         np.zeros((visited_sums + visited, 3), dtype=np.int64),
         np.zeros(visited_sums, dtype=np.float64),
@@ -164,11 +160,3 @@ def make_workspace(geometry, tables, plan, first_entry):
         np.zeros((leaf_regions, width), dtype=np.float64),
         np.zeros(n_values, dtype=np.float64),
     )
-
-
-@nb.njit(cache=True)
-def outer_products(geometry, level):
-    """Tuples of nodes of all children but the last: 1 if products are shared."""
-    if geometry.shared or geometry.children == 1:
-        return 1
-    return geometry.products[level] // geometry.nodes[level + 1]
