@@ -7,9 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayesspn.engine.circuit import Address, Circuit, empty_statistics
-from bayesspn.engine.kernels import accumulate
+from bayesspn.engine.kernels import accumulate, models
 from bayesspn.engine.kernels.layout import Geometry
-from bayesspn.engine.tables import model_parts
+from bayesspn.engine.tables import features_of_models
+from bayesspn.leaves.densities import log_model_parts
+from bayesspn.leaves.family import Array
 from bayesspn.rows import Dictionary, RowBlock
 
 
@@ -46,6 +48,7 @@ class Accumulator:
         mixed = np.zeros(len(leaves.columns), dtype=bool)
         mixed[leaves.mixed] = True
         self.mixed = mixed
+        self._parts: dict[int, Array] = {}
 
     def add(
         self,
@@ -133,51 +136,53 @@ class Accumulator:
         address: Address,
     ) -> None:
         """Draw the likelihood model of every cell of a column and add the cells to it."""
-        codes, parts = model_parts(self.circuit, self.dictionary, column, block)
         choice = np.empty(len(edges), dtype=np.int8)
-        accumulate.draw_models(
-            choice,
-            edges,
-            self.geometry,
-            self.y,
-            self.y_base,
-            column,
-            len(self.mixed),
-            codes,
-            parts,
+        where = (choice, edges, self.geometry, self.y, self.y_base, column, len(self.mixed))
+        random = (
             block.copy_start,
             block.copy_ids,
             address.words,
             np.uint32(address.sweep),
             self.graph.n_visited_sums + column,
+            numba.get_num_threads(),
         )
+        tabulated = self.dictionary.values[column]
+        if tabulated.size:
+            codes = block.codes(self.dictionary, column)
+            codes[codes == tabulated.size] = -1
+            models.draw_models(*where, codes, self._model_parts(column), *random)
+        else:
+            values = block.dense[int(np.searchsorted(self.dictionary.dense, column))]
+            codes = np.where(np.isnan(values), -1, np.arange(block.n_rows)).astype(np.int32)
+            features = features_of_models(self.dictionary.leaves, column, values)
+            natural = self.circuit.densities.natural(column)
+            assert natural is not None, "rows are assigned with drawn parameters"
+            models.draw_dense_models(*where, *features, *natural, *random)
         for m, (g, position) in enumerate(self.dictionary.leaves.places[column]):
+            totals = self.totals[g][position]
+            chosen = (m, choice, codes)
             if self.dictionary.leaves.groups[g].family.one_hot:
                 # columns with a categorical model are always tabulated, by whole numbers
+                categories = tabulated.astype(np.int64)
                 accumulate.count_model_categories(
-                    self.totals[g][position],
-                    m,
-                    choice,
-                    codes,
-                    self.dictionary.values[column].astype(np.int64),
-                    block.copy_start,
-                    leaf_nodes,
+                    totals, *chosen, categories, block.copy_start, leaf_nodes
                 )
                 continue
-            if self.dictionary.values[column].size:
+            if tabulated.size:
                 statistics = self._code_statistics(column, m)
             else:
-                k = int(np.searchsorted(self.dictionary.dense, column))
-                statistics = self.dictionary.scaled_statistics(column, m, block.dense[k])
+                statistics = self.dictionary.scaled_statistics(column, m, values)
             accumulate.add_model_statistics(
-                self.totals[g][position],
-                m,
-                choice,
-                codes,
-                statistics,
-                block.copy_start,
-                leaf_nodes,
+                totals, *chosen, statistics, block.copy_start, leaf_nodes
             )
+
+    def _model_parts(self, column: int) -> Array:
+        """Log ω + log density of a column's codes; shape (codes, models, paths, leaves)."""
+        if column not in self._parts:
+            self._parts[column] = log_model_parts(
+                self.circuit.densities, column, self.dictionary.values[column]
+            )
+        return self._parts[column]
 
     def finish(self) -> list[NDArray[np.int64]]:
         """Add what the reference codes, which blocks leave out, contribute."""

@@ -29,7 +29,7 @@ class BlockResult(NamedTuple):
     Attributes
     ----------
     edges : ndarray of shape (copies, visited sums)
-        Drawn trees; empty if nothing was drawn.
+        Drawn trees; without rows if they are not kept.
     leaf_nodes : ndarray of shape (copies, visited leaves)
         Leaves that the trees visit.
     scores : ndarray of shape (copies,)
@@ -76,41 +76,47 @@ class Program:
         tabulate_patterns(
             self.entries,
             self.geometry,
-            self.tables.without_block(),
+            self.tables.with_dense(np.empty((0, 0))),
             self.patterns,
             self.plan,
             self.weights,
         )
         self.counts = np.zeros((tasks, graph.n_weights), dtype=np.int64)
 
-    def run(self, block: RowBlock, address: Address | None) -> BlockResult:
+    def run(
+        self, block: RowBlock, address: Address | None, *, keep_edges: bool = True
+    ) -> BlockResult:
         """Evaluate a block and, given an address, draw trees and count their edges."""
         draw = address is not None
         words, sweep = address or _NO_ADDRESS
+        graph = self.circuit.graph
         copies = len(block.copy_ids) if draw else 0
-        edges = np.empty((copies, self.circuit.graph.n_visited_sums), dtype=np.int32)
-        leaf_nodes = np.empty((copies, self.circuit.graph.n_visited_leaves), dtype=np.int32)
+        edges = np.empty((copies if keep_edges else 0, graph.n_visited_sums), dtype=np.int32)
+        leaf_nodes = np.empty((copies, graph.n_visited_leaves), dtype=np.int32)
         scores = np.empty(block.n_rows)
-        assign_rows(
-            self.geometry,
-            self.tables.for_block(block),
-            self.entries,
-            self.plan,
-            self.patterns.feature_rank,
-            self.first_entry,
-            block.row_start,
-            block.row_features,
-            block.copy_start,
-            block.copy_ids,
-            self.weights,
-            words,
-            np.uint32(sweep),
-            draw,
-            edges,
-            leaf_nodes,
-            self.counts,
-            scores,
-        )
+        together = self.tables.rows_together
+        for first in range(0, block.n_rows, together):
+            last = min(first + together, block.n_rows)
+            assign_rows(
+                self.geometry,
+                self.tables.with_dense(block.dense[:, first:last]),
+                self.entries,
+                self.plan,
+                self.patterns.feature_rank,
+                self.first_entry,
+                block.row_start[first : last + 1],
+                block.row_features,
+                block.copy_start[first : last + 1],
+                block.copy_ids,
+                self.weights,
+                words,
+                np.uint32(sweep),
+                draw,
+                edges,
+                leaf_nodes,
+                self.counts,
+                scores[first:last],
+            )
         return BlockResult(edges, leaf_nodes, np.repeat(scores, np.diff(block.copy_start)))
 
     def edge_counts(self) -> tuple[NDArray[np.int64], ...]:
@@ -192,8 +198,9 @@ def row_pass(circuit: Circuit, rows: EncodedRows, address: Address) -> RowSums:
     program = Program(circuit, rows, np.float32)
     sums = Accumulator(circuit, program.geometry, rows.dictionary)
     scores = []
+    mixed = rows.dictionary.leaves.mixed.size > 0
     for block in rows.blocks:
-        result = program.run(block, address)
+        result = program.run(block, address, keep_edges=mixed)
         sums.add(block, result.edges, result.leaf_nodes, address)
         scores.append(result.scores)
     row_ids, order = rows.sorted_ids

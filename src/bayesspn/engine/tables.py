@@ -7,16 +7,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from bayesspn.engine.circuit import Circuit
+from bayesspn.engine.kernels.dense import fill_dense
 from bayesspn.engine.kernels.layout import LeafTables
-from bayesspn.leaves.densities import log_density, log_model_parts
+from bayesspn.leaves.columns import Leaves
+from bayesspn.leaves.densities import NaturalForm, log_density
 from bayesspn.leaves.family import Array
-from bayesspn.rows import Dictionary, RowBlock
+from bayesspn.rows import Dictionary
 
 _LOG2E = 1.4426950408889634
+
+#: Leaf values of dense columns that are held at a time, and the least number of rows.
+_MOST_VALUES = 1_000_000
+_LEAST_ROWS = 256
 
 #: Binary logarithm of what is as good as nothing, but can be calculated with.
 _NOTHING = -1e30
@@ -40,32 +47,46 @@ class CircuitTables:
     deviations: Array
     feature_column: NDArray[np.int32]
 
-    def for_block(self, block: RowBlock) -> LeafTables:
-        """Add the dense columns of a block."""
-        scope, dense_columns = self.circuit.scope, self.dictionary.dense
-        graph = scope.graph
-        shape = (len(dense_columns), block.n_rows, graph.n_paths, self.constant.shape[1])
+    @property
+    def rows_together(self) -> int:
+        """Rows whose dense columns are evaluated together: bounds the memory for them."""
+        values = len(self.dictionary.dense) * self.circuit.graph.n_paths * self.constant.shape[1]
+        return max(_LEAST_ROWS, _MOST_VALUES // max(1, values))
+
+    def with_dense(self, values: Array) -> LeafTables:
+        """The tables with the given values of the dense columns, (dense columns, rows)."""
+        graph = self.circuit.graph
+        shape = (*values.shape, graph.n_paths, self.constant.shape[1])
         dense = np.zeros(shape, dtype=self.deviations.dtype)
-        for k, d in enumerate(dense_columns):
-            observed = np.flatnonzero(~np.isnan(block.dense[k]))
-            values = block.dense[k, observed]
-            log_value = log_density(self.circuit.densities, int(d), values)
-            dense[k, observed, :, : graph.leaves] = _LOG2E * log_value
-        return self._with_dense(dense, dense_columns)
-
-    def without_block(self) -> LeafTables:
-        """The tabulated columns alone."""
-        nothing = np.zeros((0, 0, 0, 0), dtype=self.deviations.dtype)
-        return self._with_dense(nothing, self.dictionary.dense[:0])
-
-    def _with_dense(self, dense: Array, dense_columns: NDArray[np.int64]) -> LeafTables:
+        columns = self.dictionary.dense[: len(values)]
+        for out, d, cells in zip(dense, columns, values, strict=True):
+            natural = self.circuit.densities.natural(int(d))
+            if natural is not None:
+                self._fill_natural(out, int(d), cells, natural)
+                continue
+            observed = np.flatnonzero(~np.isnan(cells))
+            log_value = log_density(self.circuit.densities, int(d), cells[observed])
+            out[observed, :, : graph.leaves] = _LOG2E * log_value
         return LeafTables(
             self.constant,
             self.deviations,
             self.feature_column,
             self.circuit.scope.leaf_regions,
             dense,
-            dense_columns,
+            columns,
+        )
+
+    def _fill_natural(self, out: Array, column: int, values: Array, natural: NaturalForm) -> None:
+        """Log densities (rows, paths, width) of a dense column under exponential families."""
+        width = out.shape[-1]
+        log_base, statistics = features_of_models(self.dictionary.leaves, column, values)
+        fill_dense(
+            out,
+            _LOG2E * log_base,
+            statistics,
+            _pad(_LOG2E * natural.constant, width, np.float64, 0.0),
+            _pad(_LOG2E * natural.eta, width, np.float64, 0.0),
+            numba.get_num_threads(),
         )
 
 
@@ -123,19 +144,17 @@ def _is_plain(dictionary: Dictionary, column: int) -> bool:
     )
 
 
-def model_parts(
-    circuit: Circuit, dictionary: Dictionary, column: int, block: RowBlock
-) -> tuple[NDArray[np.int32], Array]:
-    """Codes (rows,) of a mixed column, −1 where missing, and log ω + log density of its codes.
-
-    The second array has shape (codes, models, paths, leaves).
-    """
-    if dictionary.values[column].size:
-        codes = block.codes(dictionary, column)
-        codes[codes == dictionary.values[column].size] = -1
-        values = dictionary.values[column]
-    else:
-        dense = block.dense[int(np.searchsorted(dictionary.dense, column))]
-        codes = np.where(np.isnan(dense), -1, np.arange(block.n_rows)).astype(np.int32)
-        values = np.where(np.isnan(dense), 1.0, dense)
-    return codes, log_model_parts(circuit.densities, column, values)
+def features_of_models(leaves: Leaves, column: int, values: Array) -> tuple[Array, Array]:
+    """Log h (models, values) and T (models, values, t) of values, NaN marking missing ones."""
+    described = leaves.columns[column]
+    missing = np.isnan(values)
+    features = [
+        described.features(m, np.where(missing, 1.0, values))
+        for m in range(len(described.families))
+    ]
+    statistics = np.zeros((len(features), len(values), max(T.shape[1] for T, _ in features)))
+    for m, (model_statistics, _) in enumerate(features):
+        statistics[m, :, : model_statistics.shape[1]] = model_statistics
+    log_base = np.stack([base for _, base in features])
+    log_base[:, missing] = np.nan
+    return log_base, statistics

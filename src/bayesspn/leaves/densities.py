@@ -8,7 +8,7 @@ out). Arrays have axes (…, path, leaf); see `bayesspn.scopes` for paths.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,21 @@ from bayesspn.leaves.columns import Leaves
 from bayesspn.leaves.family import Array
 
 Index = NDArray[np.int64]
+
+
+class NaturalForm(NamedTuple):
+    """Log density of model m less log h: ``constant[m] + Σ_t T_t eta[m, t]``.
+
+    Attributes
+    ----------
+    constant : ndarray of shape (models, paths, leaves)
+        Log mixing weight less log partition.
+    eta : ndarray of shape (models, t, paths, leaves)
+        Natural parameters, zeros where a model has fewer statistics than others.
+    """
+
+    constant: Array
+    eta: Array
 
 
 class LeafDensities(Protocol):
@@ -35,6 +50,9 @@ class LeafDensities(Protocol):
 
     def log_model_density(self, column: int, model: int, values: Array) -> Array:
         """Log density of one likelihood model; shape (values, paths, leaves)."""
+
+    def natural(self, column: int) -> NaturalForm | None:
+        """The column's leaves as exponential families, if they are."""
 
     def draw_values(
         self, rng: np.random.Generator, column: int, model: int, path: Index, leaf: Index
@@ -78,6 +96,20 @@ class DrawnLeaves:
             density += statistics[:, k, None, None] * eta[..., k]
         return density
 
+    def natural(self, column: int) -> NaturalForm | None:
+        """The column's leaves as exponential families."""
+        places = self.leaves.places[column]
+        constant = np.stack([-self.log_partition[group][position] for group, position in places])
+        if len(places) > 1:
+            member = int(np.searchsorted(self.leaves.mixed, column))
+            constant += self.log_mixing[member, : len(places)]
+        most = max(self.eta[group].shape[-1] for group, _ in places)
+        eta = np.zeros((len(places), most, *constant.shape[1:]))
+        for m, (group, position) in enumerate(places):
+            natural = np.moveaxis(self.eta[group][position], -1, 0)
+            eta[m, : len(natural)] = natural
+        return NaturalForm(constant, eta)
+
     def draw_values(
         self, rng: np.random.Generator, column: int, model: int, path: Index, leaf: Index
     ) -> Array:
@@ -116,6 +148,10 @@ class PredictiveLeaves:
         features = self.leaves.columns[column].features(model, values)
         family = self.leaves.groups[group].family
         return np.moveaxis(family.log_predictive(self.hyper[group][position], *features), -1, 0)
+
+    def natural(self, column: int) -> NaturalForm | None:
+        """None: an integral over exponential families is not one of them."""
+        return None
 
     def draw_values(
         self, rng: np.random.Generator, column: int, model: int, path: Index, leaf: Index

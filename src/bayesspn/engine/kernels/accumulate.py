@@ -1,4 +1,4 @@
-"""Sums over drawn trees: visits, likelihood models and leaf statistics."""
+"""Sums over drawn trees: visits and leaf statistics."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ from typing import NamedTuple
 
 import numba as nb
 import numpy as np
-
-from bayesspn.randomness import fill_uniforms
 
 
 class Visits(NamedTuple):
@@ -118,78 +116,6 @@ def add_statistics(totals, rows, statistics, visits):
             repeated = times[k] if several else 1
             for slot in range(statistics.shape[1]):
                 totals[slot, nodes[k]] += repeated * statistics[cell, slot]
-
-
-@nb.njit(cache=True, parallel=True)
-def draw_models(
-    choice, edges, geometry, y, y_base, column, n_columns, codes, log_parts, copy_start, copy_ids,
-    key, sweep, slot,
-):  # fmt: skip
-    """Draw the likelihood model s of one column's cells, given the drawn trees.
-
-    Parameters
-    ----------
-    choice : int8 array of shape (copies,)
-        Receives the model, or −1 where the cell is missing.
-    y, y_base : int8 array, int64 array of shape (levels,)
-        The scope's child choices, flattened level after level.
-    codes : int32 array of shape (rows,)
-        Row of ``log_parts`` for every distinct row, or −1 if the cell is missing.
-    log_parts : float64 array of shape (codes, models, paths, leaves)
-        Log mixing weight plus log density of every model.
-    slot : int
-        Slot of this column's uniform.
-    """
-    levels = geometry.branching.shape[0]
-    children = geometry.children
-    models = log_parts.shape[1]
-    for row in nb.prange(codes.shape[0]):
-        code = codes[row]
-        uniform = np.empty(1, dtype=np.float64)
-        for copy in range(copy_start[row], copy_start[row + 1]):
-            if code < 0:
-                choice[copy] = -1
-                continue
-            region = 0
-            position = 0
-            here = 0
-            width = 1
-            path = 0
-            node = 0
-            for level in range(levels):
-                nodes = geometry.nodes[level + 1]
-                edge = edges[copy, here + position]
-                j = edge // geometry.products[level]
-                product = edge - j * geometry.products[level]
-                partition = region * geometry.branching[level] + j
-                child = y[y_base[level] + partition * n_columns + column]
-                region = partition * children + child
-                node = product
-                if not geometry.shared:
-                    for _ in range(children - 1 - child):
-                        node //= nodes
-                    node %= nodes
-                path = path * geometry.branching[level] + j
-                here += width
-                width *= children
-                position = position * children + child
-            fill_uniforms(uniform, copy_ids[copy], sweep, key[0], key[1], slot, slot + 1)
-            largest = -np.inf
-            for m in range(models):
-                largest = max(largest, log_parts[code, m, path, node])
-            total = 0.0
-            for m in range(models):
-                total += np.exp(log_parts[code, m, path, node] - largest)
-            u = uniform[0] * total
-            chosen = 0
-            for m in range(models):
-                part = np.exp(log_parts[code, m, path, node] - largest)
-                if part > 0.0:
-                    chosen = m
-                    if u < part:
-                        break
-                    u -= part
-            choice[copy] = chosen
 
 
 @nb.njit(cache=True)

@@ -87,30 +87,36 @@ def exponentiate(values, marks, entry, logs, first, width, is_leaf):
     # a row without any support has no scale
     largest = np.ceil(largest) if largest > -2e9 else largest * 0
     at = entry * width
-    lowest = vec.splat(np.float32(-DROPPED - 1))
-    kept = vec.splat_integer(np.int32(-DROPPED))
-    mantissa = vec.splat_integer(np.int32(23))
+    kept = vec.splat(np.float32(2.0**-DROPPED))
     bound = np.float32(0.0)
     for strip in range(0, width, LANES):
-        x = vec.maximum(vec.load_less(logs, first + strip, largest), lowest)
-        floor = vec.floor(x)
-        f = vec.subtract(x, floor)
-        value = vec.multiply_add(f, vec.splat(np.float32(_C6)), vec.splat(np.float32(_C5)))
-        value = vec.multiply_add(f, value, vec.splat(np.float32(_C4)))
-        value = vec.multiply_add(f, value, vec.splat(np.float32(_C3)))
-        value = vec.multiply_add(f, value, vec.splat(np.float32(_C2)))
-        value = vec.multiply_add(f, value, vec.splat(np.float32(_C1)))
-        value = vec.multiply_add(f, value, vec.splat(np.float32(_C0)))
-        whole = vec.to_integers(floor)
-        scaled = vec.add_integers(vec.bits_of(value), vec.shift_left(whole, mantissa))
-        value = vec.where_at_least(whole, kept, vec.floats_of(scaled))
+        value = exp2(vec.load_less(logs, first + strip, largest))
         vec.store(values, at + strip, value)
         # a leaf that is 0 now had something to lose
         leaf = vec.load(is_leaf, strip)
-        lost = vec.subtract(leaf, vec.where_at_least(whole, kept, leaf))
+        lost = vec.subtract(leaf, vec.where_reaches(value, kept, leaf))
         bound = max(bound, vec.largest_lane(lost))
     marks[2 * entry] = largest
     marks[2 * entry + 1] = bound * np.float32(2.0**-DROPPED)
+
+
+@nb.njit(cache=True, forceinline=True)
+def exp2(x):
+    """2^x for a vector of numbers that are not positive; 0 where the result is below 2^-DROPPED."""
+    x = vec.maximum(x, vec.splat(np.float32(-DROPPED - 1)))
+    floor = vec.floor(x)
+    f = vec.subtract(x, floor)
+    value = vec.multiply_add(f, vec.splat(np.float32(_C6)), vec.splat(np.float32(_C5)))
+    value = vec.multiply_add(f, value, vec.splat(np.float32(_C4)))
+    value = vec.multiply_add(f, value, vec.splat(np.float32(_C3)))
+    value = vec.multiply_add(f, value, vec.splat(np.float32(_C2)))
+    value = vec.multiply_add(f, value, vec.splat(np.float32(_C1)))
+    value = vec.multiply_add(f, value, vec.splat(np.float32(_C0)))
+    whole = vec.to_integers(floor)
+    mantissa = vec.splat_integer(np.int32(23))
+    scaled = vec.add_integers(vec.bits_of(value), vec.shift_left(whole, mantissa))
+    kept = vec.splat_integer(np.int32(-DROPPED))
+    return vec.where_at_least(whole, kept, vec.floats_of(scaled))
 
 
 @nb.njit(cache=True)

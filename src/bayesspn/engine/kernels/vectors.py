@@ -192,6 +192,7 @@ def _operation(name, vector, doc):
 add = _operation("fadd", FLOATS, "Sum of two float vectors.")
 subtract = _operation("fsub", FLOATS, "Difference of two float vectors.")
 multiply = _operation("fmul", FLOATS, "Product of two float vectors.")
+divide = _operation("fdiv", FLOATS, "Quotient of two float vectors.")
 
 
 @intrinsic
@@ -278,6 +279,17 @@ def where_at_least(typing_context, tested, limit, value):
         return builder.select(reaches, arguments[2], zero)
 
     return value(INTEGERS, INTEGERS, value), generate
+
+
+@intrinsic
+def where_reaches(typing_context, tested, limit, value):
+    """``value`` in the lanes where the floats reach the limit, 0 in the others."""
+
+    def generate(context, builder, signature, arguments):
+        reaches = builder.fcmp_ordered(">=", arguments[0], arguments[1])
+        return builder.select(reaches, arguments[2], ir.Constant(_IR_FLOATS, None))
+
+    return FLOATS(FLOATS, FLOATS, FLOATS), generate
 
 
 def _reduce(builder, value, combine):
