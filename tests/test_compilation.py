@@ -37,20 +37,27 @@ print(hashlib.sha256(merge_chains([chain]).score_samples(X).tobytes()).hexdigest
 """
 
 
-def run(folder):
+def run(folder, environment):
     done = subprocess.run(
-        [sys.executable, "caller.py"], cwd=folder, capture_output=True, text=True, check=True
+        [sys.executable, "caller.py"],
+        cwd=folder,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=True,
     )
     return done.stdout.split()
 
 
-def test_code_is_compiled_again_when_a_function_it_calls_changes(tmp_path):
+@pytest.mark.parametrize("elsewhere", [False, True])
+def test_code_is_compiled_again_when_a_function_it_calls_changes(tmp_path, elsewhere):
+    environment = {"NUMBA_CACHE_DIR": str(tmp_path / "cache") if elsewhere else ""}
     (tmp_path / "callee.py").write_text(CALLEE.format(value=1))
     (tmp_path / "caller.py").write_text(CALLER)
-    assert run(tmp_path) == ["2", "True", "0"]
-    assert run(tmp_path) == ["2", "False", "1"]
+    assert run(tmp_path, environment) == ["2", "True", "0"]
+    assert run(tmp_path, environment) == ["2", "False", "1"]
     (tmp_path / "callee.py").write_text(CALLEE.format(value=5))
-    assert run(tmp_path) == ["10", "True", "0"]
+    assert run(tmp_path, environment) == ["10", "True", "0"]
 
 
 def test_a_folder_that_cannot_be_written_is_left_alone(tmp_path):

@@ -35,7 +35,7 @@ from bayesspn.model import Learned, Model
 from bayesspn.posterior import Posterior, merge_chains
 from bayesspn.randomness import Key
 from bayesspn.rows import EncodedRows, encode_rows
-from bayesspn.sampling.chains import Chain, run_chain, start_chain
+from bayesspn.sampling.chains import Chain, run_chain, run_chains, start_chain
 from bayesspn.scopes import Scope
 from bayesspn.spn import SPN
 
@@ -57,5 +57,6 @@ __all__ = [
     "encode_rows",
     "merge_chains",
     "run_chain",
+    "run_chains",
     "start_chain",
 ]

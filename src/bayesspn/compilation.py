@@ -13,11 +13,13 @@ import os
 import tempfile
 from pathlib import Path
 
+from numba.core.caching import _CacheLocator
+
 _FINGERPRINT = "compiled-from.sha256"
 
 
 def drop_stale_code(package: Path) -> bool:
-    """Delete cached machine code below a package folder if its sources changed.
+    """Delete cached machine code of a package folder if its sources changed.
 
     Safe when several processes do it at once: at worst a function is compiled once more. A folder
     that cannot be written is left alone; numba then caches elsewhere, keyed by time stamps.
@@ -28,17 +30,19 @@ def drop_stale_code(package: Path) -> bool:
         Whether anything was out of date.
     """
     digest = hashlib.sha256()
-    for source in sorted(package.rglob("*.py")):
+    sources = sorted(package.rglob("*.py"))
+    for source in sources:
         digest.update(str(source.relative_to(package)).encode())
         digest.update(source.read_bytes())
-    recorded = package / "__pycache__" / _FINGERPRINT
+    folders = sorted({_cache_folder(source) for source in sources})
+    recorded = _cache_folder(package / "__init__.py") / _FINGERPRINT
     with contextlib.suppress(OSError):
         if recorded.read_text() == digest.hexdigest():
             return False
     try:
-        recorded.parent.mkdir(exist_ok=True)
-        for pattern in ("*.nbi", "*.nbc"):
-            for cached in package.rglob(f"__pycache__/{pattern}"):
+        recorded.parent.mkdir(parents=True, exist_ok=True)
+        for folder in folders:
+            for cached in folder.glob("*.nb[ic]"):
                 cached.unlink(missing_ok=True)
         descriptor, name = tempfile.mkstemp(dir=recorded.parent)
         with os.fdopen(descriptor, "w") as file:
@@ -47,3 +51,11 @@ def drop_stale_code(package: Path) -> bool:
     except OSError:
         return False
     return True
+
+
+def _cache_folder(source: Path) -> Path:
+    """Where numba keeps the code of a source file: beside it, or below NUMBA_CACHE_DIR."""
+    elsewhere = os.environ.get("NUMBA_CACHE_DIR")
+    if elsewhere:
+        return Path(elsewhere) / _CacheLocator.get_suitable_cache_subpath(str(source))
+    return source.parent / "__pycache__"

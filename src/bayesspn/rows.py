@@ -45,8 +45,8 @@ class Dictionary:
         means missing. Empty for dense columns.
     reference : ndarray of shape (columns,)
         Code of each tabulated column that blocks leave out.
-    has_missing : ndarray of bool of shape (columns,)
-        Whether any cell of the column is missing.
+    occurring : ndarray of bool of shape (features,)
+        Whether any cell has the feature, a column with a code; columns follow each other.
     exponents : tuple of ndarray of shape (g, slots)
         Power of two by which each slot's statistic is scaled, per leaf group.
     """
@@ -54,7 +54,7 @@ class Dictionary:
     leaves: Leaves
     values: tuple[Array, ...]
     reference: IntArray
-    has_missing: NDArray[np.bool_]
+    occurring: NDArray[np.bool_]
     exponents: tuple[IntArray, ...]
 
     @cached_property
@@ -74,14 +74,27 @@ class Dictionary:
         return np.concatenate([[0], np.cumsum(widths)]).astype(np.int64)
 
     @cached_property
+    def widths(self) -> IntArray:
+        """Codes of each column that occur or are the reference; (columns,), 0 for dense columns."""
+        counted = np.concatenate([[0], np.cumsum(self._counted)])
+        return np.diff(counted[self.feature_base])
+
+    @cached_property
+    def _counted(self) -> NDArray[np.bool_]:
+        counted = self.occurring.copy()
+        counted[(self.feature_base[:-1] + self.reference)[self.tabulated]] = True
+        return counted
+
+    @cached_property
     def feature_rank(self) -> NDArray[np.int32]:
-        """Rank of each feature's code in its column, the reference code first; (features,)."""
-        codes = np.arange(self.feature_base[-1]) - np.repeat(
-            self.feature_base[:-1], np.diff(self.feature_base)
-        )
-        reference = np.repeat(self.reference, np.diff(self.feature_base))
-        rank = np.where(codes == reference, 0, codes + (codes < reference))
-        return rank.astype(np.int32)
+        """Rank of each feature's code in its column: reference, others that occur; (features,)."""
+        column = np.repeat(np.arange(len(self.values)), np.diff(self.feature_base))
+        codes = np.arange(len(column)) - self.feature_base[column]
+        other = codes != self.reference[column]
+        order = np.lexsort((codes, ~self._counted, other, column))
+        rank = np.empty(len(column), dtype=np.int32)
+        rank[order] = np.arange(len(column)) - self.feature_base[column]
+        return rank
 
     @cached_property
     def rank_feature(self) -> NDArray[np.int32]:
@@ -277,9 +290,19 @@ def _build_dictionary(leaves: Leaves, X: Array) -> tuple[NDArray[np.int32], Dict
         codes[:, d] = np.searchsorted(distinct, np.where(observed, X[:, d], distinct[0]))
         codes[~observed, d] = distinct.size
         reference[d] = _choose_reference(column, distinct, codes[:, d])
-    exponents = tuple(_exponents(leaves, X))
-    has_missing = np.asarray(np.isnan(X).any(axis=0))
-    return codes, Dictionary(leaves, tuple(values), reference, has_missing, exponents)
+    occurring = [
+        np.bincount(codes[:, d], minlength=distinct.size + 1) > 0
+        for d, distinct in enumerate(values)
+        if distinct.size
+    ]
+    dictionary = Dictionary(
+        leaves,
+        tuple(values),
+        reference,
+        np.concatenate([*occurring, np.empty(0, dtype=bool)]),
+        tuple(_exponents(leaves, X)),
+    )
+    return codes, dictionary
 
 
 def _choose_reference(column: Column, distinct: Array, codes: NDArray[np.int32]) -> int:

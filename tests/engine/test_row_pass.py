@@ -184,6 +184,23 @@ def test_density_of_minus_5000_nats_is_right():
     )
 
 
+def test_what_the_rows_of_a_query_share_is_evaluated_once():
+    leaves = binary_leaves(32)
+    graph = RegionGraph(4, (2, 1, 1, 1), sums=3, leaves=3, products="shared")
+    circuit = prior_circuit(3, graph, leaves)
+    X = np.full((6, 32), np.nan)
+    X[:, 3:9] = 1.0
+    X[:3, 20] = 1.0
+    X[3:, 20] = 0.0
+    rows = encode_rows(leaves, X)
+    program = compiled.Program(circuit, rows, np.float64)
+    # the root, and the column's own regions below each of its two partitions
+    assert len(program.plan.region) == 1 + 2 * graph.depth
+    np.testing.assert_allclose(
+        compiled.log_likelihood(circuit, rows), oracle.log_likelihood(circuit, X), rtol=1e-6
+    )
+
+
 def test_values_without_support_have_density_zero():
     leaves = Leaves(
         (describe_column("n", np.array([0.0, 3.0]), "poisson"), *binary_leaves(1).columns)

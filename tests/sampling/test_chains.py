@@ -13,7 +13,7 @@ from bayesspn.model import Model, start_hyper
 from bayesspn.posterior import merge_chains
 from bayesspn.randomness import Key
 from bayesspn.rows import encode_rows
-from bayesspn.sampling.chains import run_chain, start_chain
+from bayesspn.sampling.chains import run_chain, run_chains, start_chain
 
 
 @pytest.fixture(scope="module")
@@ -56,6 +56,22 @@ def test_a_chain_continued_is_the_same_chain(table):
     assert rest.trace == whole.trace
     for one, two in zip(rest.draws, whole.draws, strict=True):
         assert_same_state(one, two)
+
+
+def test_chains_side_by_side_are_the_same_chains(table):
+    model, rows = table
+    starts = [start_chain(Key(1, number), model, rows) for number in range(2)]
+    alone = [run_chain(start, rows, burn_in=1, draws=2) for start in starts]
+    for n_jobs in (None, 2):
+        together = run_chains(starts, rows, burn_in=1, draws=2, n_jobs=n_jobs)
+        for one, two in zip(alone, together, strict=True):
+            assert two.model is model
+            assert_same_state(one.draws[-1], two.draws[-1])
+        # and they can be continued and merged like others
+        assert merge_chains(together).n_draws == 4
+        assert_same_state(
+            run_chain(together[0], rows, draws=1).state, run_chain(alone[0], rows, draws=1).state
+        )
 
 
 def test_thinning_keeps_the_last_draw(table):

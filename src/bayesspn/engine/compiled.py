@@ -80,6 +80,7 @@ class Program:
             self.patterns,
             self.plan,
             self.weights,
+            tasks,
         )
         self.counts = np.zeros((tasks, graph.n_weights), dtype=np.int64)
 

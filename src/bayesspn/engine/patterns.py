@@ -20,10 +20,10 @@ def lay_out_patterns(
     geometry: Geometry, scope: Scope, dictionary: Dictionary, n_rows: int
 ) -> Patterns:
     """Find the small regions of a scope."""
-    widths = np.full(len(dictionary.values), _DENSE_WIDTH, dtype=np.int64)
-    widths[dictionary.tabulated] = np.diff(dictionary.feature_base)[dictionary.tabulated]
-    widths[dictionary.tabulated] -= ~dictionary.has_missing[dictionary.tabulated]
-    most = min(_MOST_PATTERNS, n_rows // _ROWS_PER_PATTERN)
+    widths = dictionary.widths.copy()
+    widths[dictionary.dense] = _DENSE_WIDTH
+    # what does not vary over the rows is always evaluated once
+    most = max(1, min(_MOST_PATTERNS, n_rows // _ROWS_PER_PATTERN))
     size, stride = find_small_regions(geometry, scope.leaf_regions, widths, most)
     return Patterns(
         size,

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+
+import numba
+from joblib import Parallel, delayed, effective_n_jobs
 
 from bayesspn.engine import compiled
 from bayesspn.model import Model
@@ -107,3 +110,61 @@ def run_chain(
         if not kept:
             raise
     return replace(chain, state=state, sweep=sweep, draws=tuple(kept), trace=tuple(trace))
+
+
+def run_chains(
+    chains: Sequence[Chain],
+    rows: EncodedRows,
+    *,
+    burn_in: int = 0,
+    draws: int,
+    thin: int = 1,
+    n_jobs: int | None = None,
+) -> tuple[Chain, ...]:
+    """Continue several chains side by side; the draws do not depend on ``n_jobs``.
+
+    Parameters
+    ----------
+    chains : sequence of Chain
+        Chains on the same rows.
+    rows, burn_in, draws, thin
+        As in `run_chain`.
+    n_jobs : int, default=None
+        Cores to use, as joblib counts them: None is 1 unless a `joblib.parallel_config` says
+        otherwise, −1 is all. Chains get a process each; cores left over become threads of theirs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayesspn import Key, Leaves, Model, RegionGraph, describe_column, encode_rows
+    >>> X = np.array([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
+    >>> leaves = Leaves(tuple(describe_column(f"x{d}", X[:, d], "bernoulli") for d in range(2)))
+    >>> model, rows = Model(RegionGraph(1, leaves=2), leaves), encode_rows(leaves, X)
+    >>> chains = [start_chain(Key(0, chain), model, rows) for chain in range(2)]
+    >>> [len(chain.draws) for chain in run_chains(chains, rows, draws=5)]
+    [5, 5]
+    """
+    cores = effective_n_jobs(n_jobs)
+    workers = max(1, min(cores, len(chains)))
+    most = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
+    threads = min(max(1, cores // workers), most)
+    run = delayed(_run_with_threads)
+    # arrays mapped from files are read-only, another type for which everything is compiled again
+    done = Parallel(n_jobs=workers, max_nbytes=None)(
+        run(threads, chain, rows, burn_in=burn_in, draws=draws, thin=thin) for chain in chains
+    )
+    # a process returns copies: the chains of a run share one model
+    return tuple(
+        replace(after, model=before.model) for before, after in zip(chains, done, strict=True)
+    )
+
+
+def _run_with_threads(
+    threads: int, chain: Chain, rows: EncodedRows, *, burn_in: int, draws: int, thin: int
+) -> Chain:
+    before = numba.get_num_threads()
+    numba.set_num_threads(threads)
+    try:
+        return run_chain(chain, rows, burn_in=burn_in, draws=draws, thin=thin)
+    finally:
+        numba.set_num_threads(before)

@@ -140,7 +140,7 @@ def draw_trees(
     keep_edges = edges.shape[0] > 0
     for slot in range(count):
         row = first + slot
-        root = entry_of[slot, live[0]]
+        root = entry_of[live[0], slot]
         doubtful = not marks[2 * root + 1] < TOLERANCE * values[root * width]
         if doubtful:
             sum_leaves_of_row(work.leaf_log, row, tables, row_start, row_features)
@@ -195,7 +195,7 @@ def draw_trees(
                         else:
                             child = region_base + (region * branching + j) * children
                             for c in range(children):
-                                children_of[c] = entry_of[slot, live[child + c]]
+                                children_of[c] = entry_of[live[child + c], slot]
                         begin = start + j * products
                         if factors > 1:
                             at = outer_base + (pair + j) * factors

@@ -87,7 +87,7 @@ class Weights(NamedTuple):
 class Workspace(NamedTuple):
     """Arrays of one thread."""
 
-    entry_of: np.ndarray  # int32 (rows, live regions)
+    entry_of: np.ndarray  # int32 (live regions, rows)
     partials: np.ndarray  # float32 (partitions × rows × width) sums of single partitions
     partial_scales: np.ndarray  # float32 (partitions × rows)
     partial_lacks: np.ndarray  # float32 (partitions × rows)
@@ -127,12 +127,12 @@ def make_workspace(geometry, tables, plan, first_entry):
     for _ in range(levels):
         visited_sums += visited
         visited *= geometry.children
-    entry_of = np.zeros((rows, plan.region.shape[0] + plan.small.shape[0]), dtype=np.int32)
+    entry_of = np.zeros((plan.region.shape[0] + plan.small.shape[0], rows), dtype=np.int32)
     for row in range(rows):
         for k in range(plan.region.shape[0]):
-            entry_of[row, k] = first_entry + k * rows + row
+            entry_of[k, row] = first_entry + k * rows + row
         for k in range(plan.small.shape[0]):
-            entry_of[row, plan.region.shape[0] + k] = plan.small[k]
+            entry_of[plan.region.shape[0] + k, row] = plan.small[k]
     is_leaf = np.zeros(width, dtype=np.float32)
     is_leaf[: geometry.nodes[levels]] = 1.0
     leaf_regions = tables.constant.shape[0]

@@ -41,14 +41,15 @@ def evaluate_leaves(
     leaf_region = plan.leaf_region
     evaluated = plan.region.shape[0]
     paths = leaf_regions.shape[1]
+    for k in range(small.shape[0]):
+        for slot in range(count):
+            entry_of[evaluated + k, slot] = small[k]
     for slot in range(count):
         row = first + slot
         for k in range(leaf_region.shape[0]):
             at = leaf_region[k] * width
             for strip in range(0, width, LANES):
                 vec.copy_leaves(leaf_sums, at + strip, constant, at + strip)
-        for k in range(small.shape[0]):
-            entry_of[slot, evaluated + k] = small[k]
         for cell in range(row_start[row], row_start[row + 1]):
             feature = np.int64(row_features[cell])
             column = np.int64(feature_column[feature])
@@ -56,7 +57,7 @@ def evaluate_leaves(
             for q in range(paths):
                 at = np.int64(vec.get(place, column * paths + q))
                 if at < 0:
-                    entry_of[slot, ~at] += rank * vec.get(stride, column * paths + q)
+                    entry_of[~at, slot] += rank * vec.get(stride, column * paths + q)
                 elif width == LANES:
                     vec.add_leaves(leaf_sums, at, deviations, (feature * paths + q) * LANES)
                 else:
@@ -70,7 +71,7 @@ def evaluate_leaves(
                 for strip in range(0, width, LANES):
                     vec.add_leaves(leaf_sums, at + strip, dense, start + strip)
         for k in range(leaf_region.shape[0]):
-            entry = entry_of[slot, leaf_live[k]]
+            entry = entry_of[leaf_live[k], slot]
             exponentiate(values, marks, entry, leaf_sums, leaf_region[k] * width, width, is_leaf)
 
 

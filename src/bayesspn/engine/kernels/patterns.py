@@ -144,57 +144,71 @@ def _find_places(geometry, leaf_regions, patterns, live):
     return place, stride
 
 
-@nb.njit(cache=True)
-def tabulate_patterns(entries, geometry, tables, patterns, plan, weights):
-    """Fill the tables of all small regions, bottom-up."""
-    work = make_workspace(geometry, tables, plan, 0)
+@nb.njit(cache=True, parallel=True)
+def tabulate_patterns(entries, geometry, tables, patterns, plan, weights, tasks):
+    """Fill the tables of all small regions, bottom-up, with so many parallel tasks."""
     levels = geometry.branching.shape[0]
-    children = geometry.children
     starts, members, member_paths = _list_members(tables.leaf_regions, geometry.regions[levels])
-    for region in range(geometry.regions[levels]):
-        here = geometry.region_base[levels] + region
-        for pattern in range(patterns.size[here]):
-            logs = work.leaf_sums[region]
-            logs[:] = tables.constant[region]
-            for k in range(starts[region], starts[region + 1]):
-                d, q = members[k], member_paths[k]
-                rank = pattern // patterns.stride[d, q] % patterns.widths[d]
-                feature = patterns.rank_feature[patterns.feature_base[d] + rank]
-                for i in range(logs.shape[0]):
-                    logs[i] += tables.deviations[feature, q, i]
-            exponentiate(
-                entries.values, entries.marks, patterns.entry[here] + pattern, logs, 0,
-                geometry.width, work.is_leaf,
-            )  # fmt: skip
-    values, marks, width = entries.values, entries.marks, geometry.width
-    targets, children_of = work.targets, work.children_of
-    partials, partial_scales = work.partials, work.partial_scales
-    partial_lacks = work.partial_lacks
-    product, step, total = work.product, work.product_step, work.total
-    up, down = weights.up, weights.down
+    for task in nb.prange(tasks):
+        work = make_workspace(geometry, tables, plan, 0)
+        for region in range(task, geometry.regions[levels], tasks):
+            own = slice(starts[region], starts[region + 1])
+            _tabulate_leaf_region(
+                entries, geometry, tables, patterns, work, region, members[own], member_paths[own]
+            )
     for level in range(levels - 1, -1, -1):
-        products, sums = geometry.products[level], geometry.nodes[level]
-        for region in range(geometry.regions[level]):
-            here = geometry.region_base[level] + region
-            size, first_entry = patterns.size[here], patterns.entry[here]
-            child = geometry.region_base[level + 1] + region * children
-            for first in range(0, size, plan.rows):
-                count = min(plan.rows, size - first)
-                for slot in range(plan.rows):
-                    pattern = min(first + slot, size - 1)
-                    targets[slot] = first_entry + pattern
-                    rest = pattern
-                    for c in range(children - 1, -1, -1):
-                        entry = patterns.entry[child + c] + rest % patterns.size[child + c]
-                        rest //= patterns.size[child + c]
-                        children_of[slot * children + c] = entry
-                        entries.below[(first_entry + pattern) * children + c] = entry
-                evaluate(
-                    values, marks, targets, children_of, partials, partial_scales, partial_lacks, 0,
-                    product, step, total, up, down, geometry.padded_base[level] + region * products
-                    * width, geometry.weight_base[level] + region * sums * products, 1, products,
-                    sums, geometry.nodes[level + 1], children, width, geometry.shared, count,
-                )  # fmt: skip
+        if geometry.branching[level] > 1:
+            break
+        for task in nb.prange(tasks):
+            work = make_workspace(geometry, tables, plan, 0)
+            for region in range(task, geometry.regions[level], tasks):
+                _tabulate_region(entries, geometry, patterns, weights, work, level, region)
+
+
+@nb.njit(cache=True)
+def _tabulate_leaf_region(entries, geometry, tables, patterns, work, region, members, member_paths):
+    levels = geometry.branching.shape[0]
+    here = geometry.region_base[levels] + region
+    logs = work.leaf_sums[region]
+    for pattern in range(patterns.size[here]):
+        logs[:] = tables.constant[region]
+        for k in range(members.shape[0]):
+            d, q = members[k], member_paths[k]
+            rank = pattern // patterns.stride[d, q] % patterns.widths[d]
+            feature = patterns.rank_feature[patterns.feature_base[d] + rank]
+            for i in range(logs.shape[0]):
+                logs[i] += tables.deviations[feature, q, i]
+        exponentiate(
+            entries.values, entries.marks, patterns.entry[here] + pattern, logs, 0, geometry.width,
+            work.is_leaf,
+        )  # fmt: skip
+
+
+@nb.njit(cache=True)
+def _tabulate_region(entries, geometry, patterns, weights, work, level, region):
+    children, width = geometry.children, geometry.width
+    products, sums = geometry.products[level], geometry.nodes[level]
+    here = geometry.region_base[level] + region
+    size, first_entry = patterns.size[here], patterns.entry[here]
+    child = geometry.region_base[level + 1] + region * children
+    rows = work.targets.shape[0]
+    for first in range(0, size, rows):
+        for slot in range(rows):
+            pattern = min(first + slot, size - 1)
+            work.targets[slot] = first_entry + pattern
+            rest = pattern
+            for c in range(children - 1, -1, -1):
+                entry = patterns.entry[child + c] + rest % patterns.size[child + c]
+                rest //= patterns.size[child + c]
+                work.children_of[slot * children + c] = entry
+                entries.below[(first_entry + pattern) * children + c] = entry
+        evaluate(
+            entries.values, entries.marks, work.targets, work.children_of, work.partials,
+            work.partial_scales, work.partial_lacks, 0, work.product, work.product_step, work.total,
+            weights.up, weights.down, geometry.padded_base[level] + region * products * width,
+            geometry.weight_base[level] + region * sums * products, 1, products, sums,
+            geometry.nodes[level + 1], children, width, geometry.shared, min(rows, size - first),
+        )  # fmt: skip
 
 
 @nb.njit(cache=True)

@@ -124,7 +124,7 @@ def _normalise(values, marks, entry, total, at, width, scale, lack):
         largest = max(largest, vec.largest_lane(vec.load(total, at + strip)))
     exponent = vec.exponent_of(largest)
     factor = vec.power_of_two(-exponent)
-    marks[2 * entry] = scale + exponent
+    marks[2 * entry] = scale + np.float32(exponent)
     marks[2 * entry + 1] = lack * factor
     factors = vec.splat(factor)
     for strip in range(0, width, LANES):
@@ -240,9 +240,11 @@ def evaluate_regions(entries, work, geometry, weights, plan, count):
         span = branching * children
         below = geometry.region_base[level + 1] + region * span
         for row in range(padded):
-            targets[row] = entry_of[row, k]
-            for c in range(span):
-                children_of[row * span + c] = entry_of[row, live[below + c]]
+            targets[row] = entry_of[k, row]
+        for c in range(span):
+            child = live[below + c]
+            for row in range(padded):
+                children_of[row * span + c] = entry_of[child, row]
         evaluate(
             values, marks, targets, children_of, partials, partial_scales, partial_lacks,
             geometry.partition_base[level] + region * branching, product, step, total, up, down,
