@@ -1,29 +1,25 @@
 """Bayesian sum-product networks: the joint distribution of a table, with honest uncertainty.
 
-The flow is table → columns → encoded rows → chains → posterior → answers:
-
 >>> import numpy as np
->>> from bayesspn import (
-...     Key, Leaves, Model, RegionGraph, describe_column, encode_rows, merge_chains, run_chain,
-...     start_chain,
-... )
+>>> import pandas as pd
+>>> from bayesspn import BayesianSPN
 >>> rng = np.random.default_rng(0)
 >>> length = rng.normal(170.0, 10.0, size=50)
->>> X = np.column_stack([length, length > 170.0])
->>> X[0, 1] = np.nan  # a missing cell
->>> leaves = Leaves((describe_column("length", X[:, 0], "gaussian"),
-...                  describe_column("tall", X[:, 1], "bernoulli")))
->>> model = Model(RegionGraph(depth=1, partitions=2, leaves=3), leaves)
->>> rows = encode_rows(leaves, X)
->>> chain = run_chain(start_chain(Key(seed=0), model, rows), rows, burn_in=50, draws=20)
->>> posterior = merge_chains([chain])
->>> posterior.score_samples(X).shape
+>>> table = pd.DataFrame({"length": length, "tall": pd.array(length > 170.0, dtype="boolean")})
+>>> table.loc[0, "tall"] = pd.NA  # a missing cell
+>>> model = BayesianSPN(chains=2, burn_in=50, draws=20, thin=1, random_state=0).fit(table)
+>>> model.score_samples(table).shape
 (50,)
+
+Below the estimators, the flow is columns → encoded rows → chains → posterior → answers, with
+`describe_column`, `encode_rows`, `start_chain`, `run_chains` and `merge_chains`.
 """
 
 from __future__ import annotations
 
+from importlib import import_module as _import_module
 from pathlib import Path as _Path
+from typing import TYPE_CHECKING, Any
 
 from bayesspn.compilation import drop_stale_code as _drop_stale_code
 
@@ -39,10 +35,14 @@ from bayesspn.sampling.chains import Chain, run_chain, run_chains, start_chain
 from bayesspn.scopes import Scope
 from bayesspn.spn import SPN
 
+if TYPE_CHECKING:
+    from bayesspn.estimators import BayesianSPN
+
 __version__ = "0.1.0.dev0"
 
 __all__ = [
     "SPN",
+    "BayesianSPN",
     "Chain",
     "Column",
     "EncodedRows",
@@ -60,3 +60,12 @@ __all__ = [
     "run_chains",
     "start_chain",
 ]
+
+#: Names that need scikit-learn and pandas, which take longer to import than all the rest.
+_LATER = {"BayesianSPN": "bayesspn.estimators"}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LATER:
+        return getattr(_import_module(_LATER[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

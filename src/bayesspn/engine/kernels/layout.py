@@ -94,7 +94,7 @@ class Workspace(NamedTuple):
     targets: np.ndarray  # int32 (rows,) entries to write
     children_of: np.ndarray  # int32 (rows × partitions of a region × children) entries to read
     product: np.ndarray  # float32 (ROWS + 2 × product_step), the last two to spare
-    product_step: int  # most products of a partition and two vectors
+    product_step: int  # most products of a partition and two vectors, at least two entries
     total: np.ndarray  # float32 (ROWS × width)
     leaf_sums: np.ndarray  # (leaf regions, width), of the leaf tables' type
     is_leaf: np.ndarray  # float32 (width,) 1 for leaves, 0 for padding
@@ -136,7 +136,7 @@ def make_workspace(geometry, tables, plan, first_entry):
     is_leaf = np.zeros(width, dtype=np.float32)
     is_leaf[: geometry.nodes[levels]] = 1.0
     leaf_regions = tables.constant.shape[0]
-    product_step = geometry.products.max() + 2 * LANES
+    product_step = max(geometry.products.max() + 2 * LANES, 2 * width)
     return Workspace(
         entry_of,
         np.zeros(geometry.partition_base[levels] * rows * width, dtype=np.float32),

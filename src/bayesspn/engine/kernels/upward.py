@@ -87,6 +87,57 @@ def _add_weighted(total, product, step, weights, start, n_products, width):
 
 
 @nb.njit(cache=True, forceinline=True)
+def _copy_pair(product, step, slot, values, entries, first, width):
+    """The values of two children of one row, side by side in row ``slot`` of ``product``."""
+    for c in range(2):
+        child = vec.get(entries, first + c) * width
+        for strip in range(0, width, LANES):
+            vec.store(product, slot * step + c * width + strip, vec.load(values, child + strip))
+
+
+@nb.njit(cache=True, forceinline=True)
+def _add_weighted_pairs(total, product, step, weights, start, nodes, width):
+    """Rows of ``total``: Σ_i left[i] Σ_k weights[start + (i · nodes + k) · width + s] right[k].
+
+    Half the loads of `_add_weighted`, which needs all products of pairs in memory.
+    """
+    zero = vec.splat(np.float32(0.0))
+    for strip in range(0, width, LANES):
+        sum_0, sum_1, sum_2, sum_3 = zero, zero, zero, zero
+        sum_4, sum_5, sum_6, sum_7 = zero, zero, zero, zero
+        for i in range(nodes):
+            part_0, part_1, part_2, part_3 = zero, zero, zero, zero
+            part_4, part_5, part_6, part_7 = zero, zero, zero, zero
+            for k in range(nodes):
+                w = vec.load(weights, start + (i * nodes + k) * width + strip)
+                right = width + k
+                part_0 = vec.multiply_add(vec.splat_at(product, right), w, part_0)
+                part_1 = vec.multiply_add(vec.splat_at(product, step + right), w, part_1)
+                part_2 = vec.multiply_add(vec.splat_at(product, 2 * step + right), w, part_2)
+                part_3 = vec.multiply_add(vec.splat_at(product, 3 * step + right), w, part_3)
+                part_4 = vec.multiply_add(vec.splat_at(product, 4 * step + right), w, part_4)
+                part_5 = vec.multiply_add(vec.splat_at(product, 5 * step + right), w, part_5)
+                part_6 = vec.multiply_add(vec.splat_at(product, 6 * step + right), w, part_6)
+                part_7 = vec.multiply_add(vec.splat_at(product, 7 * step + right), w, part_7)
+            sum_0 = vec.multiply_add(vec.splat_at(product, i), part_0, sum_0)
+            sum_1 = vec.multiply_add(vec.splat_at(product, step + i), part_1, sum_1)
+            sum_2 = vec.multiply_add(vec.splat_at(product, 2 * step + i), part_2, sum_2)
+            sum_3 = vec.multiply_add(vec.splat_at(product, 3 * step + i), part_3, sum_3)
+            sum_4 = vec.multiply_add(vec.splat_at(product, 4 * step + i), part_4, sum_4)
+            sum_5 = vec.multiply_add(vec.splat_at(product, 5 * step + i), part_5, sum_5)
+            sum_6 = vec.multiply_add(vec.splat_at(product, 6 * step + i), part_6, sum_6)
+            sum_7 = vec.multiply_add(vec.splat_at(product, 7 * step + i), part_7, sum_7)
+        vec.store(total, strip, sum_0)
+        vec.store(total, width + strip, sum_1)
+        vec.store(total, 2 * width + strip, sum_2)
+        vec.store(total, 3 * width + strip, sum_3)
+        vec.store(total, 4 * width + strip, sum_4)
+        vec.store(total, 5 * width + strip, sum_5)
+        vec.store(total, 6 * width + strip, sum_6)
+        vec.store(total, 7 * width + strip, sum_7)
+
+
+@nb.njit(cache=True, forceinline=True)
 def _add_single(total, product, step, weights, start, n_products, width):
     """The same for a single sum: products, not sums, are in the lanes of its weights."""
     zero = vec.splat(np.float32(0.0))
@@ -167,12 +218,14 @@ def evaluate(
     """
     rows = targets.shape[0]
     growth = np.float32(4.0 ** (children - 1))
-    pairs = sums == 1 and children == 2 and not shared
+    pairs = children == 2 and not shared
     for first in range(0, count, ROWS):
         for j in range(branching):
             for slot in range(ROWS):
                 at = ((first + slot) * branching + j) * children
-                if pairs:
+                if pairs and sums > 1:
+                    _copy_pair(product, step, slot, values, children_of, at, width)
+                elif pairs:
                     left, right = vec.get(children_of, at), vec.get(children_of, at + 1)
                     _add_pairs(
                         total, slot, values, left * width, right * width, nodes, down,
@@ -182,12 +235,13 @@ def evaluate(
                     _multiply_children(
                         product, step, slot, values, children_of, at, children, nodes, width, shared
                     )
-            if not pairs and sums == 1:
-                start = down_start + j * products
-                _add_single(total, product, step, down, start, products, width)
-            elif not pairs:
-                start = up_start + j * products * width
+            start = up_start + j * products * width
+            if pairs and sums > 1:
+                _add_weighted_pairs(total, product, step, up, start, nodes, width)
+            elif sums > 1:
                 _add_weighted(total, product, step, up, start, products, width)
+            elif not pairs:
+                _add_single(total, product, step, down, down_start + j * products, products, width)
             # Values stay below 2 and bounds below 4, so a product lacks at most 4^(children − 1)
             # times the sum of its factors' bounds, and a weighted sum no more than its worst
             # product.

@@ -1,0 +1,7 @@
+"""Estimators: the package behind scikit-learn's interface."""
+
+from __future__ import annotations
+
+from bayesspn.estimators.density import BayesianSPN
+
+__all__ = ["BayesianSPN"]

@@ -1,0 +1,291 @@
+"""`BayesianSPN`: the joint distribution of a table, behind scikit-learn's interface."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, DensityMixin
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from bayesspn.estimators.defaults import choose_graph
+from bayesspn.estimators.fitting import sample_chains, warn_if_chains_disagree
+from bayesspn.leaves.family import Array
+from bayesspn.model import Model
+from bayesspn.posterior import Posterior, merge_chains
+from bayesspn.rows import encode_rows
+from bayesspn.tables import Schema, as_recorded, decode, encode, infer_schema, model_columns
+from bayesspn.tables.frames import open_table
+
+#: Rows that are scored together, which bounds memory.
+_SCORED_TOGETHER = 65_536
+
+_LARGEST_SEED = 2**31 - 1
+
+
+class BayesianSPN(DensityMixin, BaseEstimator):
+    """Bayesian sum-product network: a posterior over the joint distribution of a table.
+
+    Columns of any type and missing cells are welcome, in training and in questions. Structure and
+    parameters are sampled together, so there is nothing to tune on a validation set.
+
+    Parameters
+    ----------
+    depth : int or "auto", default="auto"
+        Levels of partitions; 0 is a plain mixture. By default it grows with the number of columns.
+    partitions : int, sequence of int or "auto", default="auto"
+        Partitions per region, one number or one per level. By default 8 at the root, 1 below.
+    children : int or "auto", default="auto"
+        Parts that a partition splits a region's columns into. By default 2.
+    sums : int or "auto", default="auto"
+        Sum nodes per inner region. By default it grows with the number of rows.
+    leaves : int or "auto", default="auto"
+        Leaves per leaf region. By default the same number as ``sums``.
+    products : {"shared", "cross", "auto"}, default="auto"
+        ``"cross"`` multiplies every node of a child with every node of the others (the paper),
+        ``"shared"`` nodes of equal number. By default ``"shared"``.
+    alpha : float or "auto", default="auto"
+        Concentration of sum weights; learned by default, a number fixes it.
+    beta : float or "auto", default="auto"
+        Concentration of the split of columns; learned by default.
+    gamma : float or "auto", default="auto"
+        Strength of the leaf priors in pseudo-observations: 0.5 means Beta(½, ½) and the like.
+        Learned for every column by default; a number fixes all that the schema leaves open.
+    chains : int, default=4
+        Independent chains, averaged.
+    burn_in : int, default=200
+        Sweeps of a chain before its first draw.
+    draws : int, default=50
+        Draws that a chain keeps.
+    thin : int, default=4
+        Sweeps per draw.
+    schema : Schema, default=None
+        What the columns are; inferred from the table if not given.
+    n_jobs : int, default=None
+        Cores to use, as joblib counts them. The draws do not depend on it.
+    random_state : int, RandomState or None, default=None
+        An int makes fits reproducible.
+    progress : bool, default=False
+        Whether to show a progress bar.
+
+    Attributes
+    ----------
+    schema_ : Schema
+        What the columns are.
+    posterior_ : Posterior
+        The draws.
+    graph_ : RegionGraph
+        The region graph.
+    rhat_ : float
+        R-hat of the log-likelihood over the chains; close to 1 if they agree, NaN if there are too
+        few draws to tell.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, if they are all strings.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from bayesspn import BayesianSPN
+    >>> rng = np.random.default_rng(0)
+    >>> sick = rng.random(200) < 0.3
+    >>> table = pd.DataFrame({"sick": sick, "fever": 37 + 2 * sick + rng.normal(0, 0.3, 200)})
+    >>> model = BayesianSPN(chains=2, burn_in=30, draws=20, thin=1, random_state=0).fit(table)
+    >>> query = pd.DataFrame({"sick": [True, False], "fever": [39.0, 39.0]})
+    >>> sick, healthy = model.score_samples(query)
+    >>> bool(sick > healthy + 2)
+    True
+    >>> model.sample(2, random_state=0).dtypes.tolist() == table.dtypes.tolist()
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        depth: int | str = "auto",
+        partitions: int | Sequence[int] | str = "auto",
+        children: int | str = "auto",
+        sums: int | str = "auto",
+        leaves: int | str = "auto",
+        products: str = "auto",
+        alpha: float | str = "auto",
+        beta: float | str = "auto",
+        gamma: float | str = "auto",
+        chains: int = 4,
+        burn_in: int = 200,
+        draws: int = 50,
+        thin: int = 4,
+        schema: Schema | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        progress: bool = False,
+    ) -> None:
+        self.depth = depth
+        self.partitions = partitions
+        self.children = children
+        self.sums = sums
+        self.leaves = leaves
+        self.products = products
+        self.alpha = alpha
+        self.beta = beta
+        self.gamma = gamma
+        self.chains = chains
+        self.burn_in = burn_in
+        self.draws = draws
+        self.thin = thin
+        self.schema = schema
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.progress = progress
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        return tags
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Sample the posterior given a table.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (rows, columns)
+            NaN, None, NA and NaT mark missing cells.
+        y : ignored
+            For scikit-learn's interface.
+        """
+        self._check_parameters()
+        schema = infer_schema(X) if self.schema is None else self.schema
+        values = encode(X, schema)
+        if not len(values):
+            raise ValueError("Found array with 0 sample(s): there are no rows to learn from")
+        validate_data(self, X, skip_check_array=True)
+        self.graph_ = choose_graph(
+            *values.shape,
+            depth=self.depth,
+            partitions=self.partitions,
+            children=self.children,
+            sums=self.sums,
+            leaves=self.leaves,
+            products=self.products,
+        )
+        model = self._build_model(schema, values)
+        rows = encode_rows(model.leaves, values)
+        done = sample_chains(
+            model,
+            rows,
+            seed=int(check_random_state(self.random_state).randint(_LARGEST_SEED)),
+            chains=self.chains,
+            burn_in=self.burn_in,
+            draws=self.draws,
+            thin=self.thin,
+            n_jobs=self.n_jobs,
+            progress=self.progress,
+        )
+        self.schema_ = schema
+        self.posterior_: Posterior = merge_chains(done)
+        self.rhat_ = warn_if_chains_disagree(done, self.thin)
+        # the kind of table to give back: its types are in the schema, so no row needs to be kept
+        self._like = decode(np.empty((0, len(schema))), schema, _library(X))
+        return self
+
+    def _check_parameters(self) -> None:
+        for name, least in (("chains", 1), ("burn_in", 0), ("draws", 1), ("thin", 1)):
+            _check_count(name, getattr(self, name), least)
+        for name in ("alpha", "beta", "gamma"):
+            value = getattr(self, name)
+            number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+            if value != "auto" and not (number and 0 < value < np.inf):
+                raise ValueError(f"{name} must be 'auto' or a positive number, got {value!r}")
+        if self.schema is not None and not isinstance(self.schema, Schema):
+            raise TypeError(f"schema must be a Schema or None, got {type(self.schema).__name__}")
+
+    def _build_model(self, schema: Schema, values: Array) -> Model:
+        fixed = {
+            name: float(getattr(self, name))
+            for name in ("alpha", "beta")
+            if getattr(self, name) != "auto"
+        }
+        learned = self.gamma == "auto"
+        if not learned:
+            columns = tuple(
+                dataclasses.replace(column, gamma=float(self.gamma))
+                if column.gamma is None
+                else column
+                for column in schema
+            )
+            schema = Schema(columns)
+        return Model(self.graph_, model_columns(schema, values), learn_leaf_priors=learned, **fixed)
+
+    def _encode(self, X: Any) -> Array:
+        """Check a table to ask about and encode it."""
+        check_is_fitted(self)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        return encode(X, self.schema_)
+
+    def score_samples(self, X: Any) -> Array:
+        """Log density of every row, averaged over the posterior; missing cells are summed out.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (rows, columns)
+
+        Returns
+        -------
+        ndarray of shape (rows,)
+            In the units of the table: log probabilities of discrete columns, log densities of
+            others.
+        """
+        values = self._encode(X)
+        parts = [
+            self.posterior_.score_samples(values[start : start + _SCORED_TOGETHER])
+            for start in range(0, len(values), _SCORED_TOGETHER)
+        ]
+        return np.concatenate([np.empty(0), *parts])
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Mean log density of the rows.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (rows, columns)
+        y : ignored
+            For scikit-learn's interface.
+        """
+        return float(np.mean(self.score_samples(X)))
+
+    def sample(self, n_samples: int = 1, *, random_state: Any = None) -> Any:
+        """Draw new rows from the posterior predictive.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+        random_state : int, RandomState or None, default=None
+
+        Returns
+        -------
+        table of shape (n_samples, columns)
+            Of the library and types of the table that was learned from.
+        """
+        check_is_fitted(self)
+        _check_count("n_samples", n_samples, 1)
+        seed = int(check_random_state(random_state).randint(_LARGEST_SEED))
+        rows = self.posterior_.sample(int(n_samples), seed)
+        return decode(as_recorded(rows, self.schema_), self.schema_, self._like)
+
+
+def _check_count(name: str, value: Any, least: int) -> None:
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not whole or value < least:
+        raise ValueError(f"{name} must be a whole number from {least} on, got {value!r}")
+
+
+def _library(table: Any) -> Any:
+    """What `decode` should imitate: frames themselves, arrays for everything without names."""
+    return table if open_table(table).named else "numpy"
