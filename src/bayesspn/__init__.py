@@ -36,7 +36,7 @@ from bayesspn.scopes import Scope
 from bayesspn.spn import SPN
 
 if TYPE_CHECKING:
-    from bayesspn.estimators import BayesianSPN
+    from bayesspn.estimators import BayesianSPN, load
 
 __version__ = "0.1.0.dev0"
 
@@ -55,6 +55,7 @@ __all__ = [
     "Scope",
     "describe_column",
     "encode_rows",
+    "load",
     "merge_chains",
     "run_chain",
     "run_chains",
@@ -62,7 +63,7 @@ __all__ = [
 ]
 
 #: Names that need scikit-learn and pandas, which take longer to import than all the rest.
-_LATER = {"BayesianSPN": "bayesspn.estimators"}
+_LATER = {"BayesianSPN": "bayesspn.estimators", "load": "bayesspn.estimators"}
 
 
 def __getattr__(name: str) -> Any:

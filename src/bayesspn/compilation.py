@@ -2,7 +2,7 @@
 
 numba caches a compiled function next to its source and compiles it again when that file changes,
 but not when a function it calls, in another file, does. So compiled code is dropped whenever any
-source of the package differs from the sources it was compiled from.
+source of the package that has to do with numba differs from what it was compiled from.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def drop_stale_code(package: Path) -> bool:
         Whether anything was out of date.
     """
     digest = hashlib.sha256()
-    sources = sorted(package.rglob("*.py"))
+    sources = [path for path in sorted(package.rglob("*.py")) if b"numba" in path.read_bytes()]
     for source in sources:
         digest.update(str(source.relative_to(package)).encode())
         digest.update(source.read_bytes())

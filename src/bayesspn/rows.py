@@ -25,7 +25,7 @@ from bayesspn.leaves.family import Array
 IntArray = NDArray[np.int64]
 
 #: Distinct rows per block: bounds the working memory of a row pass.
-BLOCK_ROWS = 4096
+BLOCK_ROWS = 16_384
 
 #: A column is tabulated if it has few distinct values, absolutely or per row.
 _ALWAYS_TABULATED = 64

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from bayesspn.estimators.density import BayesianSPN
+from bayesspn.estimators.density import BayesianSPN, load
 
-__all__ = ["BayesianSPN"]
+__all__ = ["BayesianSPN", "load"]

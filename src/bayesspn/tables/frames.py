@@ -145,6 +145,24 @@ def _read_array_column(name: str, values: NDArray[Any]) -> Cells:
     raise TableError(f"an array of type {dtype} is not supported; make it numbers or text")
 
 
+def library_of(table: Any) -> str:
+    """Name of the library whose tables answer a table: one that `build_frame` knows.
+
+    Examples
+    --------
+    >>> library_of([[1, 2], [3, 4]]), library_of(pd.DataFrame({"age": [31]}))
+    ('numpy', 'pandas')
+    """
+    if isinstance(table, pd.DataFrame):
+        return "pandas"
+    if not open_table(table).named:
+        return "numpy"
+    if isinstance(table, list):
+        return "pandas"
+    name = nw.from_native(table).implementation.value
+    return name if name in _LIBRARIES else "pandas"
+
+
 def check_names(names: Sequence[Hashable]) -> None:
     """Check that column names differ and are of types that a schema can write down."""
     seen: dict[Hashable, int] = {}

@@ -144,25 +144,20 @@ def _find_places(geometry, leaf_regions, patterns, live):
     return place, stride
 
 
-@nb.njit(cache=True, parallel=True)
-def tabulate_patterns(entries, geometry, tables, patterns, plan, weights, tasks):
-    """Fill the tables of all small regions, bottom-up, with so many parallel tasks."""
+@nb.njit(cache=True)
+def tabulate_patterns(entries, geometry, tables, patterns, plan, weights):
+    """Fill the tables of all small regions, bottom-up."""
+    work = make_workspace(geometry, tables, plan, 0)
     levels = geometry.branching.shape[0]
     starts, members, member_paths = _list_members(tables.leaf_regions, geometry.regions[levels])
-    for task in nb.prange(tasks):
-        work = make_workspace(geometry, tables, plan, 0)
-        for region in range(task, geometry.regions[levels], tasks):
-            own = slice(starts[region], starts[region + 1])
-            _tabulate_leaf_region(
-                entries, geometry, tables, patterns, work, region, members[own], member_paths[own]
-            )
+    for region in range(geometry.regions[levels]):
+        own = slice(starts[region], starts[region + 1])
+        _tabulate_leaf_region(
+            entries, geometry, tables, patterns, work, region, members[own], member_paths[own]
+        )
     for level in range(levels - 1, -1, -1):
-        if geometry.branching[level] > 1:
-            break
-        for task in nb.prange(tasks):
-            work = make_workspace(geometry, tables, plan, 0)
-            for region in range(task, geometry.regions[level], tasks):
-                _tabulate_region(entries, geometry, patterns, weights, work, level, region)
+        for region in range(geometry.regions[level]):
+            _tabulate_region(entries, geometry, patterns, weights, work, level, region)
 
 
 @nb.njit(cache=True)

@@ -204,7 +204,7 @@ def _add_partitions(
     _normalise(values, marks, entry, total, 0, width, top, lack)
 
 
-@nb.njit(cache=True, forceinline=True)
+@nb.njit(cache=True)
 def evaluate(
     values, marks, targets, children_of, partials, partial_scales, partial_lacks, partition,
     product, step, total, up, down, up_start, down_start, branching, products, sums, nodes,
