@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,9 +9,13 @@ from bayesspn.engine.circuit import Address, Circuit, empty_statistics
 from bayesspn.engine.kernels import accumulate, models
 from bayesspn.engine.kernels.layout import Geometry
 from bayesspn.engine.tables import features_of_models
+from bayesspn.engine.threads import run_tasks
 from bayesspn.leaves.densities import log_model_parts
 from bayesspn.leaves.family import Array
 from bayesspn.rows import Dictionary, RowBlock
+
+#: Fewer rows are not worth a thread.
+_ROWS_PER_TASK = 64
 
 
 class Accumulator:
@@ -73,9 +76,21 @@ class Accumulator:
     def _list_visits(self, block: RowBlock, leaf_nodes: NDArray[np.int32]) -> accumulate.Visits:
         copies, leaves = leaf_nodes.shape
         if copies > block.n_rows:
-            return accumulate.list_visits(
-                leaf_nodes, block.copy_start, len(self.visits), numba.get_num_threads()
+            visits = accumulate.Visits(
+                leaves * block.copy_start[:-1],
+                np.zeros(block.n_rows, dtype=np.int64),
+                np.empty(copies * leaves, dtype=np.int32),
+                np.empty(copies * leaves, dtype=np.int32),
             )
+            run_tasks(
+                accumulate.list_visits,
+                block.n_rows // _ROWS_PER_TASK,
+                visits,
+                leaf_nodes,
+                block.copy_start,
+                len(self.visits),
+            )
+            return visits
         return accumulate.Visits(
             leaves * np.arange(copies),
             np.full(copies, leaves),
@@ -90,7 +105,9 @@ class Accumulator:
         every = len(members) == len(group)
         totals = self.totals[g] if every else self.totals[g][members]
         missing = self.missing[g] if every else self.missing[g][members]
-        accumulate.count_categories(
+        run_tasks(
+            accumulate.count_categories,
+            len(members),
             totals,
             missing,
             group.columns[members],
@@ -98,7 +115,6 @@ class Accumulator:
             block.column_rows,
             block.column_codes,
             visits,
-            numba.get_num_threads(),
         )
         if not every:
             self.totals[g][members] = totals
@@ -144,20 +160,20 @@ class Accumulator:
             address.words,
             np.uint32(address.sweep),
             self.graph.n_visited_sums + column,
-            numba.get_num_threads(),
         )
+        most = block.n_rows // _ROWS_PER_TASK
         tabulated = self.dictionary.values[column]
         if tabulated.size:
             codes = block.codes(self.dictionary, column)
             codes[codes == tabulated.size] = -1
-            models.draw_models(*where, codes, self._model_parts(column), *random)
+            run_tasks(models.draw_models, most, *where, codes, self._model_parts(column), *random)
         else:
             values = block.dense[int(np.searchsorted(self.dictionary.dense, column))]
             codes = np.where(np.isnan(values), -1, np.arange(block.n_rows)).astype(np.int32)
             features = features_of_models(self.dictionary.leaves, column, values)
             natural = self.circuit.densities.natural(column)
             assert natural is not None, "rows are assigned with drawn parameters"
-            models.draw_dense_models(*where, *features, *natural, *random)
+            run_tasks(models.draw_dense_models, most, *where, *features, *natural, *random)
         for m, (g, position) in enumerate(self.dictionary.leaves.places[column]):
             totals = self.totals[g][position]
             chosen = (m, choice, codes)
@@ -203,12 +219,13 @@ class Accumulator:
         group = self.dictionary.leaves.groups[g]
         every = len(members) == len(group)
         totals = self.totals[g] if every else self.totals[g][members]
-        accumulate.add_references(
+        run_tasks(
+            accumulate.add_references,
+            len(members),
             totals,
             self.missing[g][members],
             self.visits,
             self.dictionary.reference[group.columns[members]],
-            numba.get_num_threads(),
         )
         if not every:
             self.totals[g][members] = totals

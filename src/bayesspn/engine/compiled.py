@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from bayesspn.engine.accumulation import Accumulator
 from bayesspn.engine.circuit import Address, Circuit, RowSums
 from bayesspn.engine.kernels.assign import assign_rows
-from bayesspn.engine.kernels.layout import Entries, Geometry, LeafTables, Weights
+from bayesspn.engine.kernels.layout import Entries, Geometry, Weights
 from bayesspn.engine.kernels.patterns import plan_rows, tabulate_patterns
 from bayesspn.engine.kernels.vectors import LANES
 from bayesspn.engine.patterns import lay_out_patterns
@@ -98,40 +98,28 @@ class Program:
         together = self.tables.rows_together
         for first in range(0, block.n_rows, together):
             last = min(first + together, block.n_rows)
-            tasks = max(1, min(len(self.first_entry), -(-(last - first) // self.plan.rows)))
-            block_tables = self.tables.with_dense(block.dense[:, first:last])
-
-            def run_task(
-                task: int,
-                tasks: int = tasks,
-                tables: LeafTables = block_tables,
-                first: int = first,
-                last: int = last,
-            ) -> None:
-                assign_rows(
-                    task,
-                    tasks,
-                    self.geometry,
-                    tables,
-                    self.entries,
-                    self.plan,
-                    self.patterns.feature_rank,
-                    self.first_entry[task],
-                    block.row_start[first : last + 1],
-                    block.row_features,
-                    block.copy_start[first : last + 1],
-                    block.copy_ids,
-                    self.weights,
-                    words,
-                    np.uint32(sweep),
-                    draw,
-                    edges,
-                    leaf_nodes,
-                    self.counts[task],
-                    scores[first:last],
-                )
-
-            run_tasks(run_task, tasks)
+            run_tasks(
+                assign_rows,
+                min(len(self.first_entry), -(-(last - first) // self.plan.rows)),
+                self.geometry,
+                self.tables.with_dense(block.dense[:, first:last]),
+                self.entries,
+                self.plan,
+                self.patterns.feature_rank,
+                self.first_entry,
+                block.row_start[first : last + 1],
+                block.row_features,
+                block.copy_start[first : last + 1],
+                block.copy_ids,
+                self.weights,
+                words,
+                np.uint32(sweep),
+                draw,
+                edges,
+                leaf_nodes,
+                self.counts,
+                scores[first:last],
+            )
         return BlockResult(edges, leaf_nodes, np.repeat(scores, np.diff(block.copy_start)))
 
     def edge_counts(self) -> tuple[NDArray[np.int64], ...]:

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from bayesspn.engine.circuit import Circuit
 from bayesspn.engine.kernels.dense import fill_dense
 from bayesspn.engine.kernels.layout import LeafTables
+from bayesspn.engine.threads import run_tasks
 from bayesspn.leaves.columns import Leaves
 from bayesspn.leaves.densities import NaturalForm, log_density
 from bayesspn.leaves.family import Array
@@ -24,6 +24,7 @@ _LOG2E = 1.4426950408889634
 #: Leaf values of dense columns that are held at a time, and the least number of rows.
 _MOST_VALUES = 1_000_000
 _LEAST_ROWS = 256
+_ROWS_PER_TASK = 64
 
 #: Binary logarithm of what is as good as nothing, but can be calculated with.
 _NOTHING = -1e30
@@ -80,13 +81,14 @@ class CircuitTables:
         """Log densities (rows, paths, width) of a dense column under exponential families."""
         width = out.shape[-1]
         log_base, statistics = features_of_models(self.dictionary.leaves, column, values)
-        fill_dense(
+        run_tasks(
+            fill_dense,
+            -(-len(values) // _ROWS_PER_TASK),
             out,
             _LOG2E * log_base,
             statistics,
             _pad(_LOG2E * natural.constant, width, np.float64, 0.0),
             _pad(_LOG2E * natural.eta, width, np.float64, 0.0),
-            numba.get_num_threads(),
         )
 
 

@@ -9,16 +9,22 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from typing import Any
 
 import numba
 
 
-def run_tasks(task: Callable[[int], object], tasks: int) -> None:
-    """Call ``task(0)`` … ``task(tasks − 1)`` side by side; errors are raised here."""
+def run_tasks(kernel: Callable[..., object], most: int, *arguments: Any) -> None:
+    """Call ``kernel(task, tasks, *arguments)`` for tasks that run side by side.
+
+    There are as many as numba may use threads, and at most ``most``. Errors are raised here.
+    """
+    tasks = max(1, min(numba.get_num_threads(), most))
     if tasks == 1:
-        task(0)
+        kernel(0, 1, *arguments)
     else:
-        list(_pool(os.getpid()).map(task, range(tasks)))
+        pool = _pool(os.getpid())
+        list(pool.map(lambda task: kernel(task, tasks, *arguments), range(tasks)))
 
 
 @cache

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from bayesspn.engine.circuit import RowSums
 from bayesspn.engine.kernels.evidence import categorical_evidence
+from bayesspn.engine.threads import run_tasks
 from bayesspn.leaves.family import Array
 from bayesspn.model import Hyper
 from bayesspn.rows import Dictionary
@@ -41,7 +42,9 @@ def region_evidence(dictionary: Dictionary, hyper: Hyper, sums: RowSums) -> Arra
         prior = group.hyper(hyper.phi[g])
         if group.family.one_hot:
             marginal = np.empty((len(group), regions))
-            categorical_evidence(marginal, prior[:, 0, 0], sums.statistics[g], nb.get_num_threads())
+            run_tasks(
+                categorical_evidence, len(group), marginal, prior[:, 0, 0], sums.statistics[g]
+            )
             evidence[group.columns] += marginal
             continue
         chunk = max(1, _CHUNK_CELLS // sums.statistics[g][0].size)

@@ -20,31 +20,29 @@ class Visits(NamedTuple):
     times: np.ndarray  # int32, how often; empty if always once
 
 
-@nb.njit(cache=True, parallel=True)
-def list_visits(leaf_nodes, copy_start, n_nodes, tasks):
-    """Count equal visits of a row's copies together; ``leaf_nodes`` (copies, visited leaves)."""
+@nb.njit(cache=True, nogil=True)
+def list_visits(task, tasks, visits, leaf_nodes, copy_start, n_nodes):
+    """Count equal visits of a row's copies together; ``leaf_nodes`` (copies, visited leaves).
+
+    Fills ``visits.count``, ``visits.nodes`` and ``visits.times``.
+    """
     rows = copy_start.shape[0] - 1
-    copies, leaves = leaf_nodes.shape
-    first = copy_start[:-1] * leaves
-    count = np.zeros(rows, dtype=np.int64)
-    nodes = np.empty(copies * leaves, dtype=np.int32)
-    times = np.empty(copies * leaves, dtype=np.int32)
-    for task in nb.prange(tasks):
-        place = np.full(n_nodes, -1, dtype=np.int64)
-        for row in range(task, rows, tasks):
-            end = first[row]
-            for copy in range(copy_start[row], copy_start[row + 1]):
-                for leaf in range(leaves):
-                    node = leaf_nodes[copy, leaf]
-                    # places of earlier rows lie before this row's
-                    if place[node] < first[row]:
-                        place[node] = end
-                        nodes[end] = node
-                        times[end] = 0
-                        end += 1
-                    times[place[node]] += 1
-            count[row] = end - first[row]
-    return Visits(first, count, nodes, times)
+    leaves = leaf_nodes.shape[1]
+    first, count, nodes, times = visits.first, visits.count, visits.nodes, visits.times
+    place = np.full(n_nodes, -1, dtype=np.int64)
+    for row in range(task, rows, tasks):
+        end = first[row]
+        for copy in range(copy_start[row], copy_start[row + 1]):
+            for leaf in range(leaves):
+                node = leaf_nodes[copy, leaf]
+                # places of earlier rows lie before this row's
+                if place[node] < first[row]:
+                    place[node] = end
+                    nodes[end] = node
+                    times[end] = 0
+                    end += 1
+                times[place[node]] += 1
+        count[row] = end - first[row]
 
 
 @nb.njit(cache=True)
@@ -56,9 +54,9 @@ def count_visits(totals, visits):
             totals[visits.nodes[k]] += times
 
 
-@nb.njit(cache=True, parallel=True)
+@nb.njit(cache=True, nogil=True)
 def count_categories(
-    totals, missing, columns, column_start, column_rows, column_codes, visits, tasks
+    task, tasks, totals, missing, columns, column_start, column_rows, column_codes, visits
 ):
     """Count the stored cells of one-hot columns.
 
@@ -66,39 +64,37 @@ def count_categories(
     ``missing`` (members, leaf nodes) where cells are missing.
     """
     members, codes = totals.shape[:2]
-    for task in nb.prange(tasks):
-        first, count = visits.first, visits.count
-        nodes, times = visits.nodes, visits.times
-        several = times.shape[0] > 0
-        for member in range(task, members, tasks):
-            column = columns[member]
-            for cell in range(column_start[column], column_start[column + 1]):
-                row, code = column_rows[cell], column_codes[cell]
-                target = totals[member, code] if code < codes else missing[member]
-                if several:
-                    for k in range(first[row], first[row] + count[row]):
-                        target[nodes[k]] += times[k]
-                else:
-                    for k in range(first[row], first[row] + count[row]):
-                        target[nodes[k]] += 1
+    first, count = visits.first, visits.count
+    nodes, times = visits.nodes, visits.times
+    several = times.shape[0] > 0
+    for member in range(task, members, tasks):
+        column = columns[member]
+        for cell in range(column_start[column], column_start[column + 1]):
+            row, code = column_rows[cell], column_codes[cell]
+            target = totals[member, code] if code < codes else missing[member]
+            if several:
+                for k in range(first[row], first[row] + count[row]):
+                    target[nodes[k]] += times[k]
+            else:
+                for k in range(first[row], first[row] + count[row]):
+                    target[nodes[k]] += 1
 
 
-@nb.njit(cache=True, parallel=True)
-def add_references(totals, missing, visits, references, tasks):
+@nb.njit(cache=True, nogil=True)
+def add_references(task, tasks, totals, missing, visits, references):
     """Count the cells of the reference codes: what is left of ``visits`` (leaf nodes,)."""
     members, codes, nodes = totals.shape
-    for task in nb.prange(tasks):
-        for member in range(task, members, tasks):
-            reference = references[member]
-            if reference == codes:  # missing cells, whose statistics are nothing
-                continue
-            target = totals[member, reference]
-            for node in range(nodes):
-                target[node] = visits[node] - missing[member, node]
-            for code in range(codes):
-                if code != reference:
-                    for node in range(nodes):
-                        target[node] -= totals[member, code, node]
+    for member in range(task, members, tasks):
+        reference = references[member]
+        if reference == codes:  # missing cells, whose statistics are nothing
+            continue
+        target = totals[member, reference]
+        for node in range(nodes):
+            target[node] = visits[node] - missing[member, node]
+        for code in range(codes):
+            if code != reference:
+                for node in range(nodes):
+                    target[node] -= totals[member, code, node]
 
 
 @nb.njit(cache=True)

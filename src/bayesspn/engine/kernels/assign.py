@@ -22,19 +22,19 @@ def assign_rows(
     ----------
     task, tasks : int
         Of so many tasks, which run side by side and share the rows, this one.
-    first_entry : int
-        First entry of this task's work space.
+    first_entry : int64 array of shape (tasks,)
+        First entry of every task's work space.
     edges : int32 array of shape (copies, visited sums)
         Receives the chosen edges, unless it has no rows.
     leaf_nodes : int32 array of shape (copies, visited leaves)
         Receives the visited leaves, as region · leaves + leaf.
-    counts : int64 array of shape (weights,)
-        This task's edge counts in the order of ``weights.down``, added to.
+    counts : int64 array of shape (tasks, weights)
+        Every task's edge counts in the order of ``weights.down``, added to.
     log_likelihood : float64 array of shape (rows,)
         Receives the log density of every distinct row.
     """
     rows = log_likelihood.shape[0]
-    work = make_workspace(geometry, tables, plan, first_entry)
+    work = make_workspace(geometry, tables, plan, first_entry[task])
     # in turn, as the first rows of a table tend to have most copies
     for first in range(task * plan.rows, rows, tasks * plan.rows):
         count = min(plan.rows, rows - first)
@@ -44,6 +44,7 @@ def assign_rows(
         )  # fmt: skip
         upward.evaluate_regions(entries, work, geometry, weights, plan, count)
         draw_trees(
-            first, count, draw, log_likelihood, edges, leaf_nodes, counts, work, entries, geometry,
-            tables, plan, weights, row_start, row_features, copy_start, copy_ids, key, sweep,
+            first, count, draw, log_likelihood, edges, leaf_nodes, counts[task], work, entries,
+            geometry, tables, plan, weights, row_start, row_features, copy_start, copy_ids, key,
+            sweep,
         )  # fmt: skip

@@ -31,48 +31,47 @@ def _log2_one_plus(x):
     return vec.multiply(series, t)
 
 
-@nb.njit(cache=True, parallel=True)
-def fill_dense(out, log_base, statistics, constant, eta, tasks):
+@nb.njit(cache=True, nogil=True)
+def fill_dense(task, tasks, out, log_base, statistics, constant, eta):
     """Binary log densities of one column's values under all leaves, mixed over its models.
 
     Parameters
     ----------
+    task, tasks : int
+        Of so many tasks, which run side by side and share the rows, this one.
     out : array of shape (rows, paths, width)
         Receives the result; 0 for missing values, −inf off the support.
     log_base : float64 array of shape (models, rows)
         log₂ h; −inf off a model's support, NaN for missing values.
     statistics : float64 array of shape (models, rows, t)
     constant, eta : float64 arrays of shape (models, paths, width), (models, t, paths, width)
-    tasks : int
-        Parallel tasks.
     """
     models, rows, n_statistics = statistics.shape
     paths, width = constant.shape[1:]
-    for task in nb.prange(tasks):
-        total = np.empty(width)
-        other = np.empty(width)
-        gap = np.zeros(width, dtype=np.float32)
-        for row in range(task * rows // tasks, (task + 1) * rows // tasks):
-            if np.isnan(log_base[0, row]):
-                out[row] = 0.0
-                continue
-            for q in range(paths):
-                first = True
-                for m in range(models):
-                    if log_base[m, row] == -np.inf:
-                        continue
-                    part = total if first else other
-                    for i in range(width):
-                        part[i] = constant[m, q, i] + log_base[m, row]
-                    for t in range(n_statistics):
-                        x = statistics[m, row, t]
-                        for i in range(width):
-                            part[i] += x * eta[m, t, q, i]
-                    if not first:
-                        _add_exponentials(total, other, gap, width)
-                    first = False
+    total = np.empty(width)
+    other = np.empty(width)
+    gap = np.zeros(width, dtype=np.float32)
+    for row in range(task * rows // tasks, (task + 1) * rows // tasks):
+        if np.isnan(log_base[0, row]):
+            out[row] = 0.0
+            continue
+        for q in range(paths):
+            first = True
+            for m in range(models):
+                if log_base[m, row] == -np.inf:
+                    continue
+                part = total if first else other
                 for i in range(width):
-                    out[row, q, i] = -np.inf if first else total[i]
+                    part[i] = constant[m, q, i] + log_base[m, row]
+                for t in range(n_statistics):
+                    x = statistics[m, row, t]
+                    for i in range(width):
+                        part[i] += x * eta[m, t, q, i]
+                if not first:
+                    _add_exponentials(total, other, gap, width)
+                first = False
+            for i in range(width):
+                out[row, q, i] = -np.inf if first else total[i]
 
 
 @nb.njit(cache=True, forceinline=True)

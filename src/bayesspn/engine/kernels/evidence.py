@@ -30,9 +30,11 @@ def _fill_table(table, x):
     table[_TABULATED] = log_gamma_scalar(x + (_TABULATED - 1))
 
 
-@nb.njit(cache=True, parallel=True)
-def categorical_evidence(evidence, hyper, totals, tasks):
+@nb.njit(cache=True, nogil=True)
+def categorical_evidence(task, tasks, evidence, hyper, totals):
     """Dirichlet-multinomial evidence of every member and leaf region, summed over leaves.
+
+    Members are shared by ``tasks`` tasks that run side by side; this is number ``task``.
 
     Parameters
     ----------
@@ -40,27 +42,24 @@ def categorical_evidence(evidence, hyper, totals, tasks):
         Receives the result.
     hyper : float64 array of shape (members, categories)
     totals : int32 array of shape (members, categories, regions, leaves)
-    tasks : int
-        Parallel tasks.
     """
     members, categories, regions, leaves = totals.shape
-    for task in nb.prange(tasks):
-        tables = np.empty((categories + 1, _TABULATED + 1))
-        visits = np.empty(leaves, dtype=np.int64)
-        for member in range(task, members, tasks):
-            strength = 0.0
+    tables = np.empty((categories + 1, _TABULATED + 1))
+    visits = np.empty(leaves, dtype=np.int64)
+    for member in range(task, members, tasks):
+        strength = 0.0
+        for k in range(categories):
+            _fill_table(tables[k], hyper[member, k])
+            strength += hyper[member, k]
+        _fill_table(tables[categories], strength)
+        for region in range(regions):
+            visits[:] = 0
+            value = 0.0
             for k in range(categories):
-                _fill_table(tables[k], hyper[member, k])
-                strength += hyper[member, k]
-            _fill_table(tables[categories], strength)
-            for region in range(regions):
-                visits[:] = 0
-                value = 0.0
-                for k in range(categories):
-                    for leaf in range(leaves):
-                        count = totals[member, k, region, leaf]
-                        visits[leaf] += count
-                        value += _log_rising(tables[k], hyper[member, k], count)
                 for leaf in range(leaves):
-                    value -= _log_rising(tables[categories], strength, visits[leaf])
-                evidence[member, region] = value
+                    count = totals[member, k, region, leaf]
+                    visits[leaf] += count
+                    value += _log_rising(tables[k], hyper[member, k], count)
+            for leaf in range(leaves):
+                value -= _log_rising(tables[categories], strength, visits[leaf])
+            evidence[member, region] = value

@@ -53,15 +53,17 @@ def _choose(logs, models, u):
     return chosen
 
 
-@nb.njit(cache=True, parallel=True)
+@nb.njit(cache=True, nogil=True)
 def draw_models(
-    choice, edges, geometry, y, y_base, column, n_columns, codes, log_parts, copy_start, copy_ids,
-    key, sweep, slot, tasks,
+    task, tasks, choice, edges, geometry, y, y_base, column, n_columns, codes, log_parts,
+    copy_start, copy_ids, key, sweep, slot,
 ):  # fmt: skip
     """Draw the models of a tabulated column.
 
     Parameters
     ----------
+    task, tasks : int
+        Of so many tasks, which run side by side and share the rows, this one.
     choice : int8 array of shape (copies,)
         Receives the model, or −1 where the cell is missing.
     y, y_base : int8 array, int64 array of shape (levels,)
@@ -72,27 +74,24 @@ def draw_models(
         Log mixing weight plus log density of every model.
     slot : int
         Slot of this column's uniform.
-    tasks : int
-        Parallel tasks.
     """
     models = log_parts.shape[1]
-    for task in nb.prange(tasks):
-        uniform, logs = np.empty(1), np.empty(models)
-        for row in range(task, codes.shape[0], tasks):
-            for copy in range(copy_start[row], copy_start[row + 1]):
-                choice[copy] = -1
-                if codes[row] >= 0:
-                    path, node = _find_leaf(edges, copy, geometry, y, y_base, column, n_columns)
-                    for m in range(models):
-                        logs[m] = log_parts[codes[row], m, path, node]
-                    fill_uniforms(uniform, copy_ids[copy], sweep, key[0], key[1], slot, slot + 1)
-                    choice[copy] = _choose(logs, models, uniform[0])
+    uniform, logs = np.empty(1), np.empty(models)
+    for row in range(task, codes.shape[0], tasks):
+        for copy in range(copy_start[row], copy_start[row + 1]):
+            choice[copy] = -1
+            if codes[row] >= 0:
+                path, node = _find_leaf(edges, copy, geometry, y, y_base, column, n_columns)
+                for m in range(models):
+                    logs[m] = log_parts[codes[row], m, path, node]
+                fill_uniforms(uniform, copy_ids[copy], sweep, key[0], key[1], slot, slot + 1)
+                choice[copy] = _choose(logs, models, uniform[0])
 
 
-@nb.njit(cache=True, parallel=True)
+@nb.njit(cache=True, nogil=True)
 def draw_dense_models(
-    choice, edges, geometry, y, y_base, column, n_columns, log_base, statistics, constant, eta,
-    copy_start, copy_ids, key, sweep, slot, tasks,
+    task, tasks, choice, edges, geometry, y, y_base, column, n_columns, log_base, statistics,
+    constant, eta, copy_start, copy_ids, key, sweep, slot,
 ):  # fmt: skip
     """Draw the models of a dense column, whose leaves are exponential families.
 
@@ -101,16 +100,15 @@ def draw_dense_models(
     logarithms; the rest as in `draw_models`.
     """
     models, rows, n_statistics = statistics.shape
-    for task in nb.prange(tasks):
-        uniform, logs = np.empty(1), np.empty(models)
-        for row in range(task, rows, tasks):
-            for copy in range(copy_start[row], copy_start[row + 1]):
-                choice[copy] = -1
-                if not np.isnan(log_base[0, row]):
-                    path, node = _find_leaf(edges, copy, geometry, y, y_base, column, n_columns)
-                    for m in range(models):
-                        logs[m] = log_base[m, row] + constant[m, path, node]
-                        for t in range(n_statistics):
-                            logs[m] += statistics[m, row, t] * eta[m, t, path, node]
-                    fill_uniforms(uniform, copy_ids[copy], sweep, key[0], key[1], slot, slot + 1)
-                    choice[copy] = _choose(logs, models, uniform[0])
+    uniform, logs = np.empty(1), np.empty(models)
+    for row in range(task, rows, tasks):
+        for copy in range(copy_start[row], copy_start[row + 1]):
+            choice[copy] = -1
+            if not np.isnan(log_base[0, row]):
+                path, node = _find_leaf(edges, copy, geometry, y, y_base, column, n_columns)
+                for m in range(models):
+                    logs[m] = log_base[m, row] + constant[m, path, node]
+                    for t in range(n_statistics):
+                        logs[m] += statistics[m, row, t] * eta[m, t, path, node]
+                fill_uniforms(uniform, copy_ids[copy], sweep, key[0], key[1], slot, slot + 1)
+                choice[copy] = _choose(logs, models, uniform[0])
