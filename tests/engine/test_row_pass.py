@@ -76,7 +76,7 @@ def test_identical_rows_are_evaluated_once_and_drawn_one_by_one(name):
 
 
 def test_draws_do_not_depend_on_threads_blocks_or_shards():
-    X = mixed_table(3, rows=700)
+    X = mixed_table(3, rows=3_000)  # enough for every kernel to use its threads
     leaves = mixed_leaves(X)
     circuit = prior_circuit(2, GRAPHS["shared, deep"], leaves)
     whole = encode_rows(leaves, X)

@@ -15,7 +15,7 @@ from bayesspn.leaves.family import Array
 from bayesspn.rows import Dictionary, RowBlock
 
 #: Fewer rows are not worth a thread.
-_ROWS_PER_TASK = 64
+_ROWS_PER_TASK = 1024
 
 
 class Accumulator:
@@ -107,7 +107,7 @@ class Accumulator:
         missing = self.missing[g] if every else self.missing[g][members]
         run_tasks(
             accumulate.count_categories,
-            len(members),
+            len(members) if block.n_rows >= _ROWS_PER_TASK else 1,
             totals,
             missing,
             group.columns[members],

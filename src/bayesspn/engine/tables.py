@@ -24,7 +24,9 @@ _LOG2E = 1.4426950408889634
 #: Leaf values of dense columns that are held at a time, and the least number of rows.
 _MOST_VALUES = 1_000_000
 _LEAST_ROWS = 256
-_ROWS_PER_TASK = 64
+
+#: Fewer rows are not worth a thread.
+_ROWS_PER_TASK = 1024
 
 #: Binary logarithm of what is as good as nothing, but can be calculated with.
 _NOTHING = -1e30
@@ -83,7 +85,7 @@ class CircuitTables:
         log_base, statistics = features_of_models(self.dictionary.leaves, column, values)
         run_tasks(
             fill_dense,
-            -(-len(values) // _ROWS_PER_TASK),
+            len(values) // _ROWS_PER_TASK,
             out,
             _LOG2E * log_base,
             statistics,
