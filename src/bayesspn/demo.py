@@ -130,6 +130,7 @@ def main() -> None:
     )
     graph = RegionGraph(depth=2, partitions=(8, 1), sums=8, leaves=8, products="shared")
     print(graph, end="\n\n")
+    print("The first run on a machine compiles the engine, which takes about a minute.", flush=True)
     model = build_model(names, training, graph)
     chains = fit(model, training)
     posterior = merge_chains(chains)

@@ -36,6 +36,8 @@ def _invert(cumulative, first, count, u):
         before = cumulative[first + chosen - 1] if chosen > 0 else 0.0
         inside = cumulative[first + chosen] - before
         target = cumulative[first + chosen]
+    if inside <= 0.0:  # nothing is possible any more: everything underflowed
+        return chosen, 0.5
     return chosen, min(max((target - before) / inside, 0.0), 1.0)
 
 
@@ -111,6 +113,33 @@ def _fill_partitions(cumulative, at, partials, scales, first, rows, s, branching
         kept = first + j * rows
         total += partials[kept * width + s] * vec.power_of_two(np.int32(scales[kept] - top))
         cumulative[at + j] = total
+
+
+@nb.njit(cache=True, forceinline=True)
+def _find_children(children_of, below, entry, tabulated, entry_of, slot, live, child, children):
+    """Entries of a partition's children, the first of which is region number ``child``."""
+    for c in range(children):
+        if entry < tabulated:
+            children_of[c] = below[entry * children + c]
+        else:
+            children_of[c] = entry_of[live[child + c], slot]
+
+
+@nb.njit(cache=True, forceinline=True)
+def _visit_children(visited, behind, child, children_of, children, outer, last, nodes, shared):
+    """Note the regions, nodes and entries that a drawn edge leads to, from ``behind`` on.
+
+    ``last`` is the last child's node, or the shared one, and ``outer`` the others' as one number.
+    """
+    for c in range(children - 1, -1, -1):
+        visited[behind + c, 0] = child + c
+        visited[behind + c, 1] = last
+        visited[behind + c, 2] = children_of[c]
+        if not shared and c > 1:
+            last = outer % nodes
+            outer //= nodes
+        elif not shared:
+            last = outer
 
 
 @nb.njit(cache=True)
@@ -189,13 +218,10 @@ def draw_trees(
                                     kept * rows + slot, rows, s, branching, width,
                                 )  # fmt: skip
                             j, u = _invert(partition, pair_base + pair, branching, u)
-                        if entry < tabulated:
-                            for c in range(children):
-                                children_of[c] = below[entry * children + c]
-                        else:
-                            child = region_base + (region * branching + j) * children
-                            for c in range(children):
-                                children_of[c] = entry_of[live[child + c], slot]
+                        _find_children(
+                            children_of, below, entry, tabulated, entry_of, slot, live,
+                            region_base + (region * branching + j) * children, children,
+                        )  # fmt: skip
                         begin = start + j * products
                         if factors > 1:
                             at = outer_base + (pair + j) * factors
@@ -215,16 +241,10 @@ def draw_trees(
                     if keep_edges:
                         edges[copy, v] = edge
                     behind = here + across + position * children
-                    child = (region * branching + j) * children
-                    for c in range(children - 1, -1, -1):
-                        visited[behind + c, 0] = child + c
-                        visited[behind + c, 1] = last
-                        visited[behind + c, 2] = children_of[c]
-                        if not shared and c > 1:
-                            last = k % nodes
-                            k //= nodes
-                        elif not shared:
-                            last = k
+                    _visit_children(
+                        visited, behind, (region * branching + j) * children, children_of, children,
+                        k, last, nodes, shared,
+                    )  # fmt: skip
                 here += across
                 across *= children
             # all at once: the increments wait for memory together, not one after the other

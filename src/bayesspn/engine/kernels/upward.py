@@ -60,6 +60,19 @@ def _multiply_children(product, step, slot, values, entries, first, children, no
 
 
 @nb.njit(cache=True, forceinline=True)
+def _store_rows(total, strip, width, sums):
+    """Write one vector of each of the ROWS rows."""
+    vec.store(total, strip, sums[0])
+    vec.store(total, width + strip, sums[1])
+    vec.store(total, 2 * width + strip, sums[2])
+    vec.store(total, 3 * width + strip, sums[3])
+    vec.store(total, 4 * width + strip, sums[4])
+    vec.store(total, 5 * width + strip, sums[5])
+    vec.store(total, 6 * width + strip, sums[6])
+    vec.store(total, 7 * width + strip, sums[7])
+
+
+@nb.njit(cache=True, forceinline=True)
 def _add_weighted(total, product, step, weights, start, n_products, width):
     """Rows of ``total``: Σ_e weights[start + e · width + s] product[e], for all rows at once."""
     zero = vec.splat(np.float32(0.0))
@@ -76,14 +89,8 @@ def _add_weighted(total, product, step, weights, start, n_products, width):
             sum_5 = vec.multiply_add(vec.splat_at(product, 5 * step + e), w, sum_5)
             sum_6 = vec.multiply_add(vec.splat_at(product, 6 * step + e), w, sum_6)
             sum_7 = vec.multiply_add(vec.splat_at(product, 7 * step + e), w, sum_7)
-        vec.store(total, strip, sum_0)
-        vec.store(total, width + strip, sum_1)
-        vec.store(total, 2 * width + strip, sum_2)
-        vec.store(total, 3 * width + strip, sum_3)
-        vec.store(total, 4 * width + strip, sum_4)
-        vec.store(total, 5 * width + strip, sum_5)
-        vec.store(total, 6 * width + strip, sum_6)
-        vec.store(total, 7 * width + strip, sum_7)
+        sums = (sum_0, sum_1, sum_2, sum_3, sum_4, sum_5, sum_6, sum_7)
+        _store_rows(total, strip, width, sums)
 
 
 @nb.njit(cache=True, forceinline=True)
@@ -127,14 +134,8 @@ def _add_weighted_pairs(total, product, step, weights, start, nodes, width):
             sum_5 = vec.multiply_add(vec.splat_at(product, 5 * step + i), part_5, sum_5)
             sum_6 = vec.multiply_add(vec.splat_at(product, 6 * step + i), part_6, sum_6)
             sum_7 = vec.multiply_add(vec.splat_at(product, 7 * step + i), part_7, sum_7)
-        vec.store(total, strip, sum_0)
-        vec.store(total, width + strip, sum_1)
-        vec.store(total, 2 * width + strip, sum_2)
-        vec.store(total, 3 * width + strip, sum_3)
-        vec.store(total, 4 * width + strip, sum_4)
-        vec.store(total, 5 * width + strip, sum_5)
-        vec.store(total, 6 * width + strip, sum_6)
-        vec.store(total, 7 * width + strip, sum_7)
+        sums = (sum_0, sum_1, sum_2, sum_3, sum_4, sum_5, sum_6, sum_7)
+        _store_rows(total, strip, width, sums)
 
 
 @nb.njit(cache=True, forceinline=True)

@@ -94,18 +94,23 @@ def store(typing_context, array, index, vector):
     return types.none(array, types.intp, vector), generate
 
 
+def _leaf_vectors(context, builder, signature, arguments):
+    """Pointers to LANES elements of a target and a source array, of the target's type."""
+    element = context.get_data_type(signature.args[0].dtype)
+    pointer = ir.VectorType(element, LANES).as_pointer()
+    target, at, source, start = arguments
+    place = _pointer(context, builder, signature.args[0], target, at)
+    other = _pointer(context, builder, signature.args[2], source, start)
+    return builder.bitcast(place, pointer), builder.bitcast(other, pointer)
+
+
 @intrinsic
 def add_leaves(typing_context, target, at, source, start):
     """Add LANES elements of ``source`` from ``start`` on to those of ``target`` from ``at``."""
 
     def generate(context, builder, signature, arguments):
-        array, first, other, second = arguments
-        element = context.get_data_type(signature.args[0].dtype)
-        pointer = ir.VectorType(element, LANES).as_pointer()
-        place = _pointer(context, builder, signature.args[0], array, first)
-        addend = _pointer(context, builder, signature.args[2], other, second)
-        place, addend = builder.bitcast(place, pointer), builder.bitcast(addend, pointer)
-        total = builder.fadd(builder.load(place, align=4), builder.load(addend, align=4))
+        place, other = _leaf_vectors(context, builder, signature, arguments)
+        total = builder.fadd(builder.load(place, align=4), builder.load(other, align=4))
         builder.store(total, place, align=4)
         return context.get_dummy_value()
 
@@ -117,13 +122,8 @@ def copy_leaves(typing_context, target, at, source, start):
     """Copy LANES elements of ``source`` from ``start`` on to ``target`` from ``at`` on."""
 
     def generate(context, builder, signature, arguments):
-        array, first, other, second = arguments
-        element = context.get_data_type(signature.args[0].dtype)
-        pointer = ir.VectorType(element, LANES).as_pointer()
-        place = _pointer(context, builder, signature.args[0], array, first)
-        other = _pointer(context, builder, signature.args[2], other, second)
-        value = builder.load(builder.bitcast(other, pointer), align=4)
-        builder.store(value, builder.bitcast(place, pointer), align=4)
+        place, other = _leaf_vectors(context, builder, signature, arguments)
+        builder.store(builder.load(other, align=4), place, align=4)
         return context.get_dummy_value()
 
     return types.none(target, types.intp, source, types.intp), generate
@@ -211,16 +211,6 @@ def maximum(typing_context, left, right):
 
     def generate(context, builder, signature, arguments):
         return _larger(builder, *arguments)
-
-    return FLOATS(FLOATS, FLOATS), generate
-
-
-@intrinsic
-def minimum(typing_context, left, right):
-    """Smaller of two float vectors, lane by lane."""
-
-    def generate(context, builder, signature, arguments):
-        return builder.select(builder.fcmp_ordered("<", *arguments), *arguments)
 
     return FLOATS(FLOATS, FLOATS), generate
 
