@@ -1,0 +1,1 @@
+"""Questions to a posterior, answered exactly: evidence in, distributions of columns out."""
