@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bayesspn.leaves.family import Array
 
@@ -60,10 +61,10 @@ class ValueSet:
             for c, d in zip(other.low, other.high, strict=True)
         )
 
-    def contains(self, values: Array) -> Array:
-        """Whether each value is in the set; an array of bool of the shape of ``values``."""
-        values = np.asarray(values, dtype=np.float64)[..., None]
-        return ((values >= self.low) & (values <= self.high)).any(axis=-1)
+    def contains(self, values: Array) -> NDArray[np.bool_]:
+        """Whether each value is in the set."""
+        cells = np.asarray(values, dtype=np.float64)[..., None]
+        return np.asarray(((cells >= self.low) & (cells <= self.high)).any(axis=-1))
 
     def __repr__(self) -> str:
         ends = zip(self.low, self.high, strict=True)
