@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +19,7 @@ from bayesspn.engine.circuit import Address, Circuit
 from bayesspn.engine.completion import complete_rows
 from bayesspn.leaves.family import Array
 from bayesspn.model import Model
+from bayesspn.queries.networks import Networks, stack_networks
 from bayesspn.randomness import Key, Stream
 from bayesspn.rows import EncodedRows, check_values, encode_rows
 from bayesspn.sampling.chains import Chain
@@ -25,6 +28,9 @@ from bayesspn.sampling.state import State
 from bayesspn.sampling.sweep import draw_circuit
 from bayesspn.sampling.weights import mean_log_weights
 from bayesspn.spn import SPN, average, expand
+
+#: Seed of parameters drawn for intervals: beyond those of chains, whose numbers it must not share.
+DRAWN_SEED = 2**40
 
 #: Rows whose missing cells are drawn together, which bounds memory.
 _COMPLETED_TOGETHER = 16_384
@@ -84,6 +90,19 @@ class Posterior:
                     yield predictive_circuit(self.model, state)
                 else:
                     yield draw_circuit(Key(seed, number), index, self.model, state)
+
+    @cached_property
+    def predictive(self) -> Networks:
+        """Networks of all draws, parameters integrated out: they give the answers."""
+        return stack_networks(self.circuits())
+
+    @cached_property
+    def drawn(self) -> Networks:
+        """Networks of all draws, parameters drawn: their spread is the answers' uncertainty."""
+        return stack_networks(self.circuits(DRAWN_SEED))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in ("model", "draws")}
 
     def encode(self, X: Array) -> EncodedRows:
         """Encode query rows."""

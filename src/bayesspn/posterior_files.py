@@ -213,7 +213,12 @@ def _column_to_json(column: Column) -> dict[str, Any]:
         "n_categories": column.n_categories,
         "resolution": column.resolution,
         "gamma": column.gamma,
-        "constants": [constants.tolist() for constants in column.constants],
+        "observed": list(column.observed),
+        # JSON has no infinity: None stands for a limit that is not there
+        "constants": [
+            [value if np.isfinite(value) else None for value in constants.tolist()]
+            for constants in column.constants
+        ],
     }
 
 
@@ -229,8 +234,15 @@ def _column_from_json(entry: Any) -> Column:
         resolution=resolution,
         gamma=float(entry["gamma"]),
     )
-    constants = tuple(np.array(values, dtype=np.float64) for values in entry["constants"])
+    constants = tuple(
+        np.array([np.inf if value is None else value for value in values], dtype=np.float64)
+        for values in entry["constants"]
+    )
     for given, expected in zip(constants, like.constants, strict=True):
-        if given.shape != expected.shape or not np.isfinite(given).all():
+        # only the last constant, a limit, may be infinite
+        if given.shape != expected.shape or not np.isfinite(given[:-1]).all():
             raise ValueError(f"column {like.name!r}: wrong constants")
-    return Column(like.name, families, categories, resolution, constants, like.gamma)
+    low, high = (float(value) for value in entry["observed"])
+    if not -np.inf < low <= high < np.inf:
+        raise ValueError(f"column {like.name!r}: wrong range {low} to {high}")
+    return Column(like.name, families, categories, resolution, constants, (low, high), like.gamma)

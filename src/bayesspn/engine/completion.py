@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from bayesspn.engine import compiled
 from bayesspn.engine.circuit import Address, Circuit
 from bayesspn.engine.oracle import decode_trees
-from bayesspn.leaves.densities import LeafDensities
+from bayesspn.leaves.densities import draw_cells
 from bayesspn.leaves.family import Array
 from bayesspn.rows import encode_rows
 
@@ -46,23 +46,5 @@ def complete_rows(
             same = regions[missing, :, None] == circuit.scope.leaf_regions[d]
             _, leaf, path = np.nonzero(same)
             node = nodes[missing, leaf]
-            completed[missing, d] = _draw_cells(rng, circuit.densities, d, path, node)
+            completed[missing, d] = draw_cells(rng, circuit.densities, d, path, node)
     return completed, edges
-
-
-def _draw_cells(
-    rng: np.random.Generator, densities: LeafDensities, column: int, path: IntArray, node: IntArray
-) -> Array:
-    """One value of a column for each (path, leaf) pair: the likelihood model, then the value."""
-    leaves = densities.leaves
-    model = np.zeros(len(path), dtype=np.int64)
-    models = len(leaves.places[column])
-    if models > 1:
-        member = int(np.searchsorted(leaves.mixed, column))
-        weights = np.cumsum(np.exp(densities.log_mixing[member][:, path, node]), axis=0)
-        model = (rng.random(len(path)) * weights[-1] >= weights).sum(axis=0)
-    values = np.empty(len(path))
-    for m in range(models):
-        own = np.flatnonzero(model == m)
-        values[own] = densities.draw_values(rng, column, m, path[own], node[own])
-    return values

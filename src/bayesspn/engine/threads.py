@@ -6,12 +6,16 @@ numba's own parallel loops would do, but compiling a large kernel inside one tak
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 import numba
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 
 def run_tasks(kernel: Callable[..., object], most: int, *arguments: Any) -> None:
@@ -31,3 +35,23 @@ def run_tasks(kernel: Callable[..., object], most: int, *arguments: Any) -> None
 def _pool(process: int) -> ThreadPoolExecutor:
     """Threads of this process: a child process does not inherit its parent's."""
     return ThreadPoolExecutor(numba.config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]
+
+
+def map_in_threads(function: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
+    """Results of ``function`` for items, in their order, from as many threads as numba may use.
+
+    Worth it for functions that spend their time in NumPy. Few items are in the works at a time, so
+    that results do not pile up.
+    """
+    threads = numba.get_num_threads()
+    if threads == 1:
+        yield from map(function, items)
+        return
+    pool = _pool(os.getpid())
+    waiting: deque[Future[R]] = deque()
+    for item in items:
+        waiting.append(pool.submit(function, item))
+        if len(waiting) > 2 * threads:
+            yield waiting.popleft().result()
+    while waiting:
+        yield waiting.popleft().result()

@@ -23,6 +23,9 @@ DEFAULT_GAMMA = 0.5
 #: Gaps below this share of a column's range are taken for rounding noise.
 _SMALLEST_GAP = 1e-9
 
+#: Sums and squares of numbers up to this are finite.
+_LARGEST = 1e150
+
 #: More categories than this are a mistake: every leaf keeps a count for each.
 _MOST_CATEGORIES = 10_000
 
@@ -45,6 +48,8 @@ class Column:
         Precision δ to which continuous values are recorded; 0 if unlimited or discrete.
     constants : tuple of ndarray
         Scale constants, one array per family.
+    observed : tuple of float
+        Smallest and largest value seen.
     gamma : float
         Strength of the leaf priors, in pseudo-observations.
     """
@@ -54,12 +59,33 @@ class Column:
     n_categories: int
     resolution: float
     constants: tuple[Array, ...]
+    observed: tuple[float, float]
     gamma: float = DEFAULT_GAMMA
+
+    @property
+    def discrete(self) -> bool:
+        """Whether the column has probability masses rather than densities."""
+        return self.models[0].measure == "discrete"
 
     @property
     def models(self) -> tuple[Family, ...]:
         """The candidate families themselves."""
         return tuple(FAMILIES[name] for name in self.families)
+
+    @property
+    def plausible(self) -> tuple[float, float]:
+        """Range to which expectations are limited: what was seen, and as much again on each side.
+
+        Leaves have heavy tails once their parameters are integrated out; a log-normal one has no
+        mean at all.
+        """
+        low, high = self.observed
+        if self.n_categories:
+            return 0.0, self.n_categories - 1.0
+        width = (high - low) or abs(high) or 1.0
+        positive = all(family.invalid(np.array([-1.0]), 0)[0] for family in self.models)
+        least = 0.0 if positive else -_LARGEST
+        return max(low - width, least), min(high + width, _LARGEST)
 
     def features(self, model: int, values: Array) -> tuple[Array, Array]:
         """Statistics T (values, t) and log base measure h (values,), −inf off the support."""
@@ -136,7 +162,8 @@ def describe_column(
     constants = tuple(
         family.constants(distinct, weights, resolution, categories) for family in models
     )
-    return Column(name, names, categories, float(resolution), constants, gamma)
+    observed = (float(distinct[0]), float(distinct[-1]))
+    return Column(name, names, categories, float(resolution), constants, observed, gamma)
 
 
 def _check_families(name: str, families: tuple[str, ...]) -> None:

@@ -8,7 +8,8 @@ out). Arrays have axes (…, path, leaf); see `bayesspn.scopes` for paths.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from functools import reduce
+from typing import NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,6 +51,18 @@ class LeafDensities(Protocol):
 
     def log_model_density(self, column: int, model: int, values: Array) -> Array:
         """Log density of one likelihood model; shape (values, paths, leaves)."""
+
+    def log_model_mass(self, column: int, model: int, low: Array, high: Array) -> Array:
+        """Log probability of low ≤ x ≤ high, which broadcast against (paths, leaves)."""
+
+    def model_moments(self, column: int, model: int, low: Array, high: Array) -> Array:
+        """E[x^k; low ≤ x ≤ high] for k = 0, 1, 2; shape (3, …, paths, leaves)."""
+
+    def select(self, column: int, path: Index, leaf: Index) -> Self:
+        """Leaves of one column at (path, leaf) pairs: each on a path of its own, one leaf there."""
+
+    def on_paths(self, paths: slice | Index) -> Self:
+        """The leaves on some of the paths."""
 
     def natural(self, column: int) -> NaturalForm | None:
         """The column's leaves as exponential families, if they are."""
@@ -95,6 +108,34 @@ class DrawnLeaves:
         for k in range(statistics.shape[1]):
             density += statistics[:, k, None, None] * eta[..., k]
         return density
+
+    def log_model_mass(self, column: int, model: int, low: Array, high: Array) -> Array:
+        """Log probability of low ≤ x ≤ high, which broadcast against (paths, leaves)."""
+        group, position = self.leaves.places[column][model]
+        described = self.leaves.groups[group]
+        eta, constants = self.eta[group][position], described.constants[position]
+        return described.family.log_mass(eta, low, high, constants)
+
+    def model_moments(self, column: int, model: int, low: Array, high: Array) -> Array:
+        """E[x^k; low ≤ x ≤ high] for k = 0, 1, 2; shape (3, …, paths, leaves)."""
+        group, position = self.leaves.places[column][model]
+        described = self.leaves.groups[group]
+        eta, constants = self.eta[group][position], described.constants[position]
+        return described.family.moments(eta, low, high, constants)
+
+    def select(self, column: int, path: Index, leaf: Index) -> DrawnLeaves:
+        """Leaves of one column at (path, leaf) pairs: each on a path of its own, one leaf there."""
+        alone = Leaves((self.leaves.columns[column],))
+        eta = _select(self.leaves, alone, column, self.eta, path, leaf)
+        log_partition = _select(self.leaves, alone, column, self.log_partition, path, leaf)
+        mixing = _select_mixing(self.leaves, column, self.log_mixing, path, leaf)
+        return DrawnLeaves(alone, eta, log_partition, mixing)
+
+    def on_paths(self, paths: slice | Index) -> DrawnLeaves:
+        """The leaves on some of the paths."""
+        eta = tuple(group[:, paths] for group in self.eta)
+        log_partition = tuple(group[:, paths] for group in self.log_partition)
+        return DrawnLeaves(self.leaves, eta, log_partition, self.log_mixing[:, :, paths])
 
     def natural(self, column: int) -> NaturalForm | None:
         """The column's leaves as exponential families."""
@@ -149,6 +190,32 @@ class PredictiveLeaves:
         family = self.leaves.groups[group].family
         return np.moveaxis(family.log_predictive(self.hyper[group][position], *features), -1, 0)
 
+    def log_model_mass(self, column: int, model: int, low: Array, high: Array) -> Array:
+        """Log probability of low ≤ x ≤ high, which broadcast against (paths, leaves)."""
+        group, position = self.leaves.places[column][model]
+        described = self.leaves.groups[group]
+        hyper, constants = self.hyper[group][position], described.constants[position]
+        return described.family.log_mass_predictive(hyper, low, high, constants)
+
+    def model_moments(self, column: int, model: int, low: Array, high: Array) -> Array:
+        """E[x^k; low ≤ x ≤ high] for k = 0, 1, 2; shape (3, …, paths, leaves)."""
+        group, position = self.leaves.places[column][model]
+        described = self.leaves.groups[group]
+        hyper, constants = self.hyper[group][position], described.constants[position]
+        return described.family.moments_predictive(hyper, low, high, constants)
+
+    def select(self, column: int, path: Index, leaf: Index) -> PredictiveLeaves:
+        """Leaves of one column at (path, leaf) pairs: each on a path of its own, one leaf there."""
+        alone = Leaves((self.leaves.columns[column],))
+        hyper = _select(self.leaves, alone, column, self.hyper, path, leaf)
+        mixing = _select_mixing(self.leaves, column, self.log_mixing, path, leaf)
+        return PredictiveLeaves(alone, hyper, mixing)
+
+    def on_paths(self, paths: slice | Index) -> PredictiveLeaves:
+        """The leaves on some of the paths."""
+        hyper = tuple(group[:, paths] for group in self.hyper)
+        return PredictiveLeaves(self.leaves, hyper, self.log_mixing[:, :, paths])
+
     def natural(self, column: int) -> NaturalForm | None:
         """None: an integral over exponential families is not one of them."""
         return None
@@ -163,16 +230,72 @@ class PredictiveLeaves:
         return described.family.draw_predictive(rng, hyper, described.constants[position])
 
 
+def _select(
+    leaves: Leaves, alone: Leaves, column: int, arrays: tuple[Array, ...], path: Index, leaf: Index
+) -> tuple[Array, ...]:
+    """Arrays (1, pairs, 1, …) per leaf group of a column that stands alone."""
+    chosen: dict[int, Array] = {}
+    for (new, _), (group, position) in zip(alone.places[0], leaves.places[column], strict=True):
+        chosen[new] = arrays[group][position][path, leaf][None, :, None]
+    return tuple(chosen[group] for group in range(len(chosen)))
+
+
+def _select_mixing(
+    leaves: Leaves, column: int, log_mixing: Array, path: Index, leaf: Index
+) -> Array:
+    models = len(leaves.columns[column].families)
+    if models == 1:
+        return np.zeros((0, 1, len(path), 1))
+    member = int(np.searchsorted(leaves.mixed, column))
+    return log_mixing[member][:models, path, leaf][None, :, :, None]
+
+
+def _log_mixing(densities: LeafDensities, column: int) -> Array:
+    """Log ω of a column; shape (models, paths, leaves), or (1, 1, 1) for a single model."""
+    models = len(densities.leaves.columns[column].families)
+    if models == 1:
+        return np.zeros((1, 1, 1))
+    member = int(np.searchsorted(densities.leaves.mixed, column))
+    return densities.log_mixing[member, :models]
+
+
+def log_mass(densities: LeafDensities, column: int, low: Array, high: Array) -> Array:
+    """Log probability that a column's leaves give to low ≤ x ≤ high.
+
+    Parameters
+    ----------
+    densities : LeafDensities
+    column : int
+    low, high : ndarray
+        Broadcast against (paths, leaves).
+
+    Returns
+    -------
+    ndarray of shape (…, paths, leaves)
+    """
+    parts = [
+        mixing + densities.log_model_mass(column, m, low, high)
+        for m, mixing in enumerate(_log_mixing(densities, column))
+    ]
+    return reduce(np.logaddexp, parts)
+
+
+def moments(densities: LeafDensities, column: int, low: Array, high: Array) -> Array:
+    """E[x^k; low ≤ x ≤ high] of a column's leaves for k = 0, 1, 2; shape (3, …, paths, leaves)."""
+    parts = [
+        np.exp(mixing) * densities.model_moments(column, m, low, high)
+        for m, mixing in enumerate(_log_mixing(densities, column))
+    ]
+    return reduce(np.add, parts)
+
+
 def log_model_parts(densities: LeafDensities, column: int, values: Array) -> Array:
     """Log ω + log density of each model of a column; shape (values, models, paths, leaves)."""
-    models = len(densities.leaves.columns[column].families)
-    parts = np.stack(
-        [densities.log_model_density(column, m, values) for m in range(models)], axis=1
-    )
-    if models > 1:
-        member = int(np.searchsorted(densities.leaves.mixed, column))
-        parts += densities.log_mixing[member, :models]
-    return parts
+    parts = [
+        mixing + densities.log_model_density(column, m, values)
+        for m, mixing in enumerate(_log_mixing(densities, column))
+    ]
+    return np.stack(parts, axis=1)
 
 
 def log_density(densities: LeafDensities, column: int, values: Array) -> Array:
@@ -182,3 +305,19 @@ def log_density(densities: LeafDensities, column: int, values: Array) -> Array:
     for m in range(1, parts.shape[1]):
         total = np.logaddexp(total, parts[:, m])
     return total
+
+
+def draw_cells(
+    rng: np.random.Generator, densities: LeafDensities, column: int, path: Index, leaf: Index
+) -> Array:
+    """One value of a column for each (path, leaf) pair: the likelihood model, then the value."""
+    model = np.zeros(len(path), dtype=np.int64)
+    log_mixing = _log_mixing(densities, column)
+    if len(log_mixing) > 1:
+        weights = np.cumsum(np.exp(log_mixing[:, path, leaf]), axis=0)
+        model = (rng.random(len(path)) * weights[-1] >= weights).sum(axis=0)
+    values = np.empty(len(path))
+    for m in range(len(log_mixing)):
+        own = np.flatnonzero(model == m)
+        values[own] = densities.draw_values(rng, column, m, path[own], leaf[own])
+    return values

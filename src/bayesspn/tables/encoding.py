@@ -56,6 +56,25 @@ def encode(table: Any, schema: Schema) -> Array:
     return values
 
 
+def encode_some(table: Any, schema: Schema) -> Array:
+    """Encode a table that may lack columns, which count as missing; see `encode`.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> schema = Schema((ColumnSchema("age", "integer"), ColumnSchema("size", "real")))
+    >>> encode_some(pd.DataFrame({"size": [1.5]}), schema)
+    array([[nan, 1.5]])
+    """
+    opened = open_table(table)
+    present = [place for place, name in enumerate(schema.names) if name in opened.names]
+    if not opened.named or not present:
+        return encode(table, schema)
+    values = np.full((opened.n_rows, len(schema)), np.nan)
+    values[:, present] = encode(table, Schema(tuple(schema.columns[k] for k in present)))
+    return values
+
+
 def _match_columns(table: Table, schema: Schema) -> list[int]:
     """Position in the table of every column of the schema."""
     if not table.named:

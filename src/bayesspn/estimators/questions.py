@@ -1,0 +1,567 @@
+"""The questions that a fitted model, or a part of it, answers.
+
+`Questions` is shared by the estimators and by `Conditional`, which is what is left of a model once
+columns are chosen (`marginal`) or something is known (`condition`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.utils import check_random_state
+
+from bayesspn.estimators.row_questions import (
+    anomaly_scores,
+    cell_surprises,
+    log_conditional,
+    log_conditional_draws,
+)
+from bayesspn.estimators.views import Answer, View, decode_number, decode_value
+from bayesspn.leaves.family import Array
+from bayesspn.queries.completion import most_probable
+from bayesspn.queries.information import joint_masses, mutual_information, pairwise_information
+from bayesspn.queries.inquiry import Inquiry
+from bayesspn.queries.sampling import draw_rows
+from bayesspn.queries.sets import ValueSet
+from bayesspn.tables import QuestionError, as_recorded, decode
+from bayesspn.tables.cells import shorten
+from bayesspn.tables.schema import ColumnSchema
+
+Given = str | Mapping[Hashable, Any] | None
+
+_LARGEST_SEED = 2**31 - 1
+
+#: Rows drawn together under evidence, which bounds memory.
+_DRAWN_TOGETHER = 4096
+
+#: Cells per column that dependence is judged by, and draws that judge it.
+_DEPENDENCE_CELLS = 12
+_DEPENDENCE_DRAWS = 50
+
+
+class Questions:
+    """Questions about a joint distribution; see `BayesianSPN` for what is what."""
+
+    def _view(self) -> View:
+        raise NotImplementedError
+
+    def log_prob(self, X: Any, given: Given = None, *, interval: float | None = None) -> Any:
+        """Log density of rows given evidence.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (rows, columns)
+            Missing cells are summed out, and so are columns that a frame lacks.
+        given : str or dict, default=None
+            Evidence, such as ``{"age": (30, 40)}`` or ``"age > 30 and sex == F"``.
+        interval : float, default=None
+            Probability of a credible interval to give back as well.
+
+        Returns
+        -------
+        ndarray of shape (rows,), or Answer of these
+        """
+        view = self._view().given(given)
+        values = view.encode(X)
+        result = log_conditional(view, values)
+        if interval is None:
+            return result
+        return Answer(result, *_spread(log_conditional_draws(view, values), interval))
+
+    def probability(
+        self,
+        event: str | Mapping[Hashable, Any],
+        given: Given = None,
+        *,
+        interval: float | None = None,
+    ) -> Any:
+        """Probability of an event given evidence.
+
+        Parameters
+        ----------
+        event : str or dict
+            A conjunction of comparisons, ranges and sets: ``"income > 50 and sex == 'F'"``,
+            ``"30 <= age < 40"``, ``{"job": ["clerk", "nurse"]}``. Equality with a number means
+            recorded as that number.
+        given : str or dict, default=None
+            Evidence of the same form.
+        interval : float, default=None
+            Probability of a credible interval to give back as well.
+
+        Returns
+        -------
+        float or Answer
+        """
+        view = self._view()
+        wanted = view.event(event)
+        view = view.given(given)
+
+        def ask(inquiry: Inquiry) -> Array:
+            return inquiry.probability(wanted)
+
+        return _average(view, ask, interval)
+
+    def expectation(
+        self,
+        columns: Hashable | Sequence[Hashable] | None = None,
+        given: Given = None,
+        *,
+        interval: float | None = None,
+    ) -> Any:
+        """Expected value of one or more columns given evidence.
+
+        Expectations are within the column's plausible range: that of the values seen, and as much
+        again on both sides. Heavy tails need not have a mean.
+
+        Parameters
+        ----------
+        columns : column name or list of these, default=None
+            Numbers, times, truth values, or categories that are numbers; all such columns if None.
+        given : str or dict, default=None
+            Evidence.
+        interval : float, default=None
+            Probability of a credible interval to give back as well.
+
+        Returns
+        -------
+        number or time, or Answer
+            For one column.
+        DataFrame of shape (columns, 1 or 3)
+            For several: ``value`` and, with an interval, ``low`` and ``high``.
+        """
+        view = self._view().given(given)
+        if not _several(columns):
+            return _expectation(view, view.position(columns), interval)
+        positions = view.positions(columns)  # type: ignore[arg-type]
+        if columns is None:
+            positions = [p for p in positions if _is_number(view.schema.columns[p])]
+        answers = [_expectation(view, position, interval) for position in positions]
+        return _frame(view, positions, answers, interval)
+
+    def quantile(
+        self,
+        column: Hashable,
+        q: float | Sequence[float] = 0.5,
+        given: Given = None,
+        *,
+        interval: float | None = None,
+    ) -> Any:
+        """Quantiles of a column given evidence.
+
+        Parameters
+        ----------
+        column : column name
+            Numbers, times, or categories with an order.
+        q : float or sequence of float, default=0.5
+            Levels between 0 and 1.
+        given : str or dict, default=None
+            Evidence.
+        interval : float, default=None
+            Probability of a credible interval to give back as well.
+
+        Returns
+        -------
+        number, time or category, or a list of these for several levels; or Answer
+        """
+        view = self._view().given(given)
+        position = view.position(column)
+        described = view.schema.columns[position]
+        if described.kind == "category" and not (described.ordered or _is_number(described)):
+            raise QuestionError(
+                f"column {shorten(column)} has no order, so it has no quantiles; ask for a "
+                "probability or the mode"
+            )
+        levels = np.atleast_1d(np.asarray(q, dtype=np.float64))
+        if not ((levels > 0) & (levels < 1)).all():
+            raise QuestionError(f"q must lie between 0 and 1, got {q!r}")
+        answers = [_quantile(view, position, float(level), interval) for level in levels]
+        if np.ndim(q) == 0:
+            return answers[0]
+        if interval is None:
+            return answers
+        return Answer(*(list(part) for part in zip(*answers, strict=True)))
+
+    def mode(
+        self,
+        columns: Hashable | Sequence[Hashable] | None = None,
+        given: Given = None,
+        *,
+        interval: float | None = None,
+    ) -> Any:
+        """Most probable value of a column, or most probable completion of a row.
+
+        The best completion of several columns is found by coordinate ascent from several starts:
+        no change of a single column improves it.
+
+        Parameters
+        ----------
+        columns : column name or list of these, default=None
+            What to fill in; by default everything that is not given.
+        given : str or dict, default=None
+            Evidence.
+        interval : float, default=None
+            For one column: probability of a credible interval, not of the value but of its
+            probability (its density, for continuous columns).
+
+        Returns
+        -------
+        value
+            For one column. With an interval, a tuple of the value and an Answer: its probability.
+        table of shape (1, columns)
+            For several: a row with what is given and the most probable rest.
+        """
+        view = self._view().given(given)
+        if not _several(columns):
+            return _mode(view, view.position(columns), interval)
+        if interval is not None:
+            raise QuestionError("an interval needs a single column; ask for log_prob of the row")
+        wanted = [p for p in view.positions(columns) if not _is_exact(view, p)]  # type: ignore[arg-type]
+        row = np.full((1, len(view.schema)), np.nan)
+        for position, known in view.evidence.items():
+            if not isinstance(known, ValueSet):
+                row[0, position] = known
+        if wanted:
+            row[0, wanted] = most_probable(view.inquiry, wanted)
+        return _give_back(view, row)
+
+    def sample(self, n_samples: int = 1, given: Given = None, *, random_state: Any = None) -> Any:
+        """Draw new rows given evidence.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+        given : str or dict, default=None
+            Evidence that all rows agree with.
+        random_state : int, RandomState or None, default=None
+
+        Returns
+        -------
+        table of shape (n_samples, columns)
+            Of the library and types of the table that was learned from.
+        """
+        view = self._view().given(given)
+        whole = isinstance(n_samples, int | np.integer) and not isinstance(n_samples, bool)
+        if not whole or n_samples < 1:
+            raise ValueError(f"n_samples must be a whole number from 1 on, got {n_samples!r}")
+        seed = int(check_random_state(random_state).randint(_LARGEST_SEED))
+        if not view.evidence:
+            return _give_back(view, view.posterior.sample(int(n_samples), seed))
+        rng = np.random.default_rng(seed)
+        sizes = [
+            min(_DRAWN_TOGETHER, n_samples - start)
+            for start in range(0, int(n_samples), _DRAWN_TOGETHER)
+        ]
+        rows = np.concatenate([draw_rows(rng, view.inquiry, size) for size in sizes])
+        return _give_back(view, rows)
+
+    def marginal(self, columns: Sequence[Hashable]) -> Conditional:
+        """The joint distribution of some columns; answers the same questions.
+
+        Parameters
+        ----------
+        columns : list of column names
+        """
+        return Conditional(self._view().of_columns(columns))
+
+    def condition(self, given: Given) -> Conditional:
+        """The joint distribution given evidence; answers the same questions.
+
+        Parameters
+        ----------
+        given : str or dict
+            Evidence.
+        """
+        view = self._view().given(given)
+        view.inquiry  # noqa: B018  (impossible evidence is found now)
+        return Conditional(view)
+
+    def distribution(
+        self, column: Hashable, given: Given = None, *, interval: float | None = None
+    ) -> pd.DataFrame:
+        """Distribution of one column given evidence, as a table.
+
+        Parameters
+        ----------
+        column : column name
+        given : str or dict, default=None
+            Evidence.
+        interval : float, default=None
+            Probability of a credible interval to give back as well.
+
+        Returns
+        -------
+        DataFrame
+            For columns with categories or truth values a row for each: ``value`` and
+            ``probability``. Others are divided into cells of about equal probability in the
+            table as a whole: ``from``, ``to`` and ``probability``. With an interval also ``low``
+            and ``high``.
+        """
+        view = self._view().given(given)
+        position = view.position(column)
+        marginal = Inquiry(view.posterior.predictive, {})
+        low, high = marginal.cells(position)
+
+        def ask(inquiry: Inquiry) -> Array:
+            return inquiry.cell_masses(position, low, high)
+
+        answer = _average(view, ask, interval)
+        return _cells_frame(view, position, (low, high), answer, interval)
+
+    def mutual_information(
+        self, a: Hashable, b: Hashable, given: Given = None, *, interval: float | None = None
+    ) -> Any:
+        """Mutual information of two columns in nats, averaged over the posterior's networks.
+
+        Columns without categories are divided into a hundred cells, so that values above about 4
+        nats are underestimated.
+
+        Parameters
+        ----------
+        a, b : column names
+        given : str or dict, default=None
+            Evidence.
+        interval : float, default=None
+            Probability of a credible interval to give back as well.
+
+        Returns
+        -------
+        float or Answer
+        """
+        view = self._view().given(given)
+        first, second = view.position(a), view.position(b)
+        if first == second:
+            raise QuestionError(f"name two different columns, got {shorten(a)} twice")
+        cells = {p: view.inquiry.cells(p) for p in (first, second)}
+        joint = joint_masses(view.drawn_inquiry, first, cells[first], {second: cells[second]})
+        values = mutual_information(joint[second])
+        if interval is None:
+            return float(values.mean())
+        return Answer(float(values.mean()), *map(float, _spread(values, interval)))
+
+    def dependence(self, threshold: float = 0.01) -> pd.DataFrame:
+        """Probability that two columns depend on each other, for all pairs.
+
+        Parameters
+        ----------
+        threshold : float, default=0.01
+            Mutual information in nats from which on columns count as dependent.
+
+        Returns
+        -------
+        DataFrame of shape (columns, columns)
+            Share of the posterior's draws under which the mutual information of two columns
+            exceeds the threshold; 1 on the diagonal.
+        """
+        view = self._view()
+        if view.evidence:
+            raise QuestionError("dependence is of the whole table; ask mutual_information instead")
+        networks = view.posterior.predictive
+        step = -(-networks.n_draws // _DEPENDENCE_DRAWS)
+        networks = networks.some(slice(0, None, step))
+        information = pairwise_information(networks, view.columns, _DEPENDENCE_CELLS)
+        share = (information > threshold).mean(axis=0)
+        np.fill_diagonal(share, 1.0)
+        names = list(view.shown.names)
+        return pd.DataFrame(share, index=names, columns=names)
+
+    def anomaly_score(self, X: Any, *, random_state: Any = 0) -> Array:
+        """How much less likely rows are than the model expects of rows with the same cells.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (rows, columns)
+            Rows with missing cells are compared with rows that lack the same cells.
+        random_state : int, RandomState or None, default=0
+            For the rows compared with.
+
+        Returns
+        -------
+        ndarray of shape (rows,)
+            Standard deviations of the log density below its mean: about 0 for common rows, above
+            3 for rare ones. Infinite for impossible rows.
+        """
+        view = self._view()
+        seed = int(check_random_state(random_state).randint(_LARGEST_SEED))
+        return anomaly_scores(view, view.encode(X), seed)
+
+    def surprise(self, X: Any) -> Any:
+        """How unusual every cell is, given the other cells of its row.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (rows, columns)
+
+        Returns
+        -------
+        DataFrame or ndarray of shape (rows, columns)
+            −log of the probability of a value that is at most as likely: 0 is the most likely
+            value, 3 one in twenty, 7 one in a thousand. NaN for missing cells.
+        """
+        view = self._view()
+        values = cell_surprises(view, view.encode(X))[:, list(view.columns)]
+        if view.library == "numpy":
+            return values
+        index = X.index if isinstance(X, pd.DataFrame) else None
+        return pd.DataFrame(values, columns=list(view.shown.names), index=index)
+
+
+class Conditional(Questions):
+    """Part of a fitted model: some of its columns, and what is known.
+
+    Made by `BayesianSPN.marginal` and `BayesianSPN.condition`.
+    """
+
+    def __init__(self, view: View) -> None:
+        self._viewed = view
+
+    def _view(self) -> View:
+        return self._viewed
+
+    def __repr__(self) -> str:
+        view = self._viewed
+        known = " and ".join(view.describe(column) for column in view.evidence)
+        names = ", ".join(shorten(name, 20) for name in view.shown.names[:6])
+        more = f", … ({len(view.columns)} in all)" if len(view.columns) > 6 else ""
+        return f"Conditional({names}{more}" + (f" | {known})" if known else ")")
+
+
+def _average(view: View, ask: Any, interval: float | None) -> Any:
+    """Average what networks say, draws last, by their weight; with a spread if wanted."""
+    inquiry = view.inquiry
+    weights = inquiry.draw_weights
+    said = ask(inquiry)
+    value = np.where(weights > 0, said, 0.0) @ weights
+    value = float(value) if np.ndim(value) == 0 else value
+    if interval is None:
+        return value
+    low, high = _spread(np.moveaxis(ask(view.drawn_inquiry), -1, 0), interval)
+    return Answer(value, low if low.ndim else float(low), high if high.ndim else float(high))
+
+
+def _spread(values: Array, interval: float) -> tuple[Any, Any]:
+    """Equal-tailed interval of the values of draws, the first axis."""
+    number = isinstance(interval, int | float | np.number) and not isinstance(interval, bool)
+    if not number or not 0 < interval < 1:
+        raise QuestionError(f"interval must lie between 0 and 1, such as 0.9, got {interval!r}")
+    possible = values[~np.isnan(values).reshape(len(values), -1).any(axis=1)]
+    low, high = np.quantile(possible, [(1 - interval) / 2, (1 + interval) / 2], axis=0)
+    return low, high
+
+
+def _several(columns: Any) -> bool:
+    return columns is None or isinstance(columns, list | set | np.ndarray | pd.Index)
+
+
+def _is_exact(view: View, position: int) -> bool:
+    known = view.evidence.get(position)
+    return known is not None and not isinstance(known, ValueSet)
+
+
+def _is_number(column: ColumnSchema) -> bool:
+    """Whether it makes sense to average a column."""
+    return column.kind != "category" or all(isinstance(c, int | float) for c in column.categories)
+
+
+def _category_values(column: ColumnSchema) -> Array:
+    values = np.array([float(category) for category in column.categories])
+    # a constant column has a second code, which stands for the first
+    return values if len(values) > 1 else np.repeat(values, 2)
+
+
+def _expectation(view: View, position: int, interval: float | None) -> Any:
+    column = view.schema.columns[position]
+    if not _is_number(column):
+        raise QuestionError(
+            f"column {shorten(column.name)} has categories, which have no mean; ask for a "
+            "probability or the mode"
+        )
+    if column.kind == "category":
+        values = _category_values(column)
+        codes = np.arange(float(len(values)))
+
+        def weigh(inquiry: Inquiry) -> Array:
+            return np.asarray(values @ inquiry.cell_masses(position, codes, codes))
+
+        return _average(view, weigh, interval)
+    whole, first, _ = view.inquiry.moments(position) @ view.inquiry.draw_weights
+    value = decode_number(first / whole, column)
+    if interval is None:
+        return value
+    parts = view.drawn_inquiry.moments(position)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        low, high = _spread(parts[1] / parts[0], interval)
+    return Answer(value, decode_number(low, column), decode_number(high, column))
+
+
+def _quantile(view: View, position: int, level: float, interval: float | None) -> Any:
+    column = view.schema.columns[position]
+    value = decode_value(
+        float(view.inquiry.mixture(position).quantile(np.array([level]))[0]), column
+    )
+    if interval is None:
+        return value
+    mixtures = view.drawn_inquiry.mixtures(position)
+    each = mixtures.quantile(np.full(len(mixtures.weights), level))
+    low, high = _spread(each, interval)
+    if column.kind == "category":
+        low, high = np.floor(low), np.ceil(high)
+    return Answer(value, decode_value(float(low), column), decode_value(float(high), column))
+
+
+def _mode(view: View, position: int, interval: float | None) -> Any:
+    column = view.schema.columns[position]
+    mixture = view.inquiry.mixture(position)
+    found = mixture.mode()
+    value = decode_value(found, column)
+    if interval is None:
+        return value
+    density = float(np.exp(mixture.log_density(np.array([found]))[0, 0]))
+    each = np.exp(view.drawn_inquiry.mixtures(position).log_density(np.array([found]))[:, 0])
+    return value, Answer(density, *map(float, _spread(each, interval)))
+
+
+def _give_back(view: View, rows: Array) -> Any:
+    """Encoded rows as a table of the columns asked about."""
+    recorded = as_recorded(rows[:, list(view.columns)], view.shown)
+    return decode(recorded, view.shown, view.library)
+
+
+def _frame(
+    view: View, positions: list[int], answers: list[Any], interval: float | None
+) -> pd.DataFrame:
+    names = [view.schema.columns[position].name for position in positions]
+    if interval is None:
+        return pd.DataFrame({"value": pd.Series(answers, index=names)})
+    return pd.DataFrame(
+        {
+            part: pd.Series([answer[k] for answer in answers], index=names)
+            for k, part in enumerate(Answer._fields)
+        }
+    )
+
+
+def _cells_frame(
+    view: View, position: int, cells: tuple[Array, Array], answer: Any, interval: float | None
+) -> pd.DataFrame:
+    column = view.schema.columns[position]
+    low, high = cells
+    parts = {"probability": answer}
+    if interval is not None:
+        parts = {"probability": answer.value, "low": answer.low, "high": answer.high}
+    if column.kind in ("category", "binary"):
+        count = len(column.categories) or 2
+        values = [decode_value(float(code), column) for code in range(count)]
+        return pd.DataFrame({"value": values} | {name: p[:count] for name, p in parts.items()})
+    ends = {"from": low, "to": high}
+    if column.kind in ("datetime", "duration"):
+        ends = {name: _times(view, position, end) for name, end in ends.items()}
+    return pd.DataFrame(ends | parts)
+
+
+def _times(view: View, position: int, seconds: Array) -> Any:
+    column = view.schema.columns[position]
+    values = np.where(np.isfinite(seconds), seconds, np.nan)
+    return decode(values[:, None], type(view.schema)((column,)), "pandas").iloc[:, 0]

@@ -1,0 +1,172 @@
+"""Questions about many rows at once: densities given evidence, unusual rows, unusual cells."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayesspn.estimators.views import View
+from bayesspn.leaves.family import Array
+from bayesspn.posterior import DRAWN_SEED, Posterior
+from bayesspn.queries.inquiry import Inquiry, split_evidence
+from bayesspn.queries.networks import Networks
+from bayesspn.queries.passes import evaluate
+from bayesspn.queries.row_averages import average_missing, draw_weights
+from bayesspn.queries.sampling import draw_rows
+from bayesspn.queries.sets import ValueSet
+
+#: Rows that are scored together, which bounds memory.
+SCORED_TOGETHER = 65_536
+_AVERAGED_TOGETHER = 16_384
+_EVALUATED_TOGETHER = 256
+
+_TAILS_TOGETHER = 32
+
+#: Rows that unusual ones are compared with, and patterns of missing cells at a time.
+_COMPARED = 500
+_PATTERNS_TOGETHER = 64
+
+
+def log_conditional(view: View, values: Array) -> Array:
+    """Log density of encoded rows given a view's evidence; (rows,)."""
+    if not view.evidence:
+        return score_rows(view.posterior, values)
+    joint, factors, possible = _with_evidence(view, values)
+    if not factors:
+        scores = score_rows(view.posterior, joint)
+    else:
+        draws = _evaluate_rows(view.posterior.predictive, joint, view)
+        scores = np.logaddexp.reduce(draws, axis=0) - np.log(len(draws))
+    log_evidence = view.inquiry.log_evidence
+    known = np.logaddexp.reduce(log_evidence) - np.log(len(log_evidence))
+    return np.where(possible, scores - known, -np.inf)
+
+
+def log_conditional_draws(view: View, values: Array) -> Array:
+    """The same under networks with drawn parameters; (draws, rows)."""
+    if not view.evidence:
+        return view.posterior.score_draws(values, DRAWN_SEED)
+    joint, factors, possible = _with_evidence(view, values)
+    if not factors:
+        scores = view.posterior.score_draws(joint, DRAWN_SEED)
+    else:
+        scores = _evaluate_rows(view.posterior.drawn, joint, view)
+    with np.errstate(invalid="ignore"):
+        given = scores - view.drawn_inquiry.log_evidence[:, None]
+    return np.where(possible, given, -np.inf)
+
+
+def score_rows(posterior: Posterior, values: Array) -> Array:
+    """Log density of encoded rows, in bounded memory; (rows,)."""
+    parts = [
+        posterior.score_samples(values[start : start + SCORED_TOGETHER])
+        for start in range(0, len(values), SCORED_TOGETHER)
+    ]
+    return np.concatenate([np.empty(0), *parts])
+
+
+def _with_evidence(view: View, values: Array) -> tuple[Array, bool, NDArray[np.bool_]]:
+    """Rows with the evidence filled in, whether sets remain, and which rows agree with it."""
+    joint, possible = values.copy(), np.ones(len(values), dtype=bool)
+    sets = False
+    for column, known in view.evidence.items():
+        cells = values[:, column]
+        missing = np.isnan(cells)
+        if isinstance(known, ValueSet):
+            possible &= missing | known.contains(cells)
+            sets |= bool(missing.any())
+        else:
+            possible &= missing | (cells == known)
+            joint[:, column] = known
+    return joint, sets, possible
+
+
+def _evaluate_rows(networks: Networks, X: Array, view: View) -> Array:
+    """Log densities of rows whose missing cells lie in the evidence's sets; (draws, rows)."""
+    parts = []
+    _, factors = split_evidence(networks, view.evidence)
+    for start in range(0, len(X), _EVALUATED_TOGETHER):
+        rows = X[start : start + _EVALUATED_TOGETHER]
+        # a set says nothing more about a cell that is there
+        own = {
+            column: np.where(np.isnan(rows[:, column])[:, None, None, None], factor, 0.0)
+            for column, factor in factors.items()
+        }
+        parts.append(evaluate(networks, rows, own).log_evidence)
+    return np.concatenate([np.empty((networks.n_draws, 0)), *parts], axis=1)
+
+
+def anomaly_scores(view: View, values: Array, seed: int) -> Array:
+    """Standard deviations of the log density below what rows with the same cells have; (rows,)."""
+    scores = log_conditional(view, values)
+    drawn = draw_rows(np.random.default_rng(seed), view.inquiry, _COMPARED)
+    patterns, which = np.unique(np.isnan(values), axis=0, return_inverse=True)
+    compared = np.empty((len(patterns), _COMPARED))
+    for start in range(0, len(patterns), _PATTERNS_TOGETHER):
+        some = patterns[start : start + _PATTERNS_TOGETHER]
+        masked = np.where(some[:, None], np.nan, drawn).reshape(-1, values.shape[1])
+        compared[start : start + len(some)] = log_conditional(view, masked).reshape(len(some), -1)
+    spread = compared.std(axis=1)
+    spread[spread == 0] = 1.0
+    which = which.ravel()
+    return np.asarray((compared.mean(axis=1)[which] - scores) / spread[which])
+
+
+def cell_surprises(view: View, values: Array) -> Array:
+    """−log probability of a value at most as likely, for every cell; (rows, columns)."""
+    surprises = np.full(values.shape, np.nan)
+    for column in view.columns:
+        observed = np.flatnonzero(~np.isnan(values[:, column]))
+        for start in range(0, len(observed), _AVERAGED_TOGETHER):
+            rows = observed[start : start + _AVERAGED_TOGETHER]
+            surprises[rows, column] = _column_surprise(view.posterior, values[rows], column)
+    return surprises
+
+
+def _column_surprise(posterior: Posterior, X: Array, column: int) -> Array:
+    networks = posterior.predictive
+    low, high = Inquiry(networks, {}).cells(column)
+    others = X.copy()
+    others[:, column] = np.nan
+    weights = draw_weights(posterior.score_draws(others))
+    table = {column: networks.masses(column, low, high)}
+    masses = average_missing(networks, others, weights, table)[column]
+    own = np.clip(np.searchsorted(low, X[:, column], side="right") - 1, 0, len(low) - 1)
+    continuous = not networks.leaves.columns[column].discrete
+    density = masses / (high - low if continuous else 1.0 + (high - low))
+    rows = np.arange(len(X))
+    # cells of equal density count in full; rounding must not tear them apart
+    likely = density > density[rows, own][:, None] * (1 + 1e-9)
+    share = np.where(likely, 0.0, masses).sum(axis=1)
+    if not networks.leaves.columns[column].n_categories:
+        share = _cut_tails(networks, others, weights, X[:, column], column, (low, high), share)
+    with np.errstate(divide="ignore"):
+        return np.maximum(-np.log(np.minimum(share, 1.0)), 0.0)
+
+
+def _cut_tails(
+    networks: Networks,
+    others: Array,
+    weights: Array,
+    values: Array,
+    column: int,
+    cells: tuple[Array, Array],
+    share: Array,
+) -> Array:
+    """Replace shares of values in the outermost cells by the probability beyond the value."""
+    low, high = cells
+    share = share.copy()
+    for rows, upper in (
+        (np.flatnonzero(values < high[0]), False),
+        (np.flatnonzero(values > low[-1]), True),
+    ):
+        for start in range(0, len(rows), _TAILS_TOGETHER):
+            some = rows[start : start + _TAILS_TOGETHER]
+            endless = np.full(len(some), np.inf)
+            ends = (values[some], endless) if upper else (-endless, values[some])
+            table = {column: networks.masses(column, *ends)}
+            beyond = average_missing(networks, others[some], weights[:, some], table)[column]
+            share[some] = np.minimum(
+                share[some], beyond[np.arange(len(some)), np.arange(len(some))]
+            )
+    return share

@@ -1,0 +1,88 @@
+"""Averages for the missing cells of many rows: expectations and probabilities, over all draws.
+
+Anything linear in a column's distribution (a mean, a probability) is a table of values, one per
+leaf, averaged with the weights that a row gives to the leaves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayesspn.engine.threads import map_in_threads
+from bayesspn.leaves.family import Array
+from bayesspn.queries.networks import Networks
+from bayesspn.queries.passes import evaluate
+
+IntArray = NDArray[np.int64]
+
+#: Draws that weigh less than this for a row are left out.
+_NEGLIGIBLE = 1e-6
+
+#: Numbers held at a time for the nodes of a network.
+_MOST_VALUES = 4_000_000
+
+
+def draw_weights(scores: Array) -> Array:
+    """Weights of the draws for every row, from log densities (draws, rows); same shape.
+
+    Columns of zeros for rows that are impossible under every draw.
+    """
+    top = scores.max(axis=0)
+    weights = np.exp(scores - np.where(np.isneginf(top), 0.0, top))
+    total = weights.sum(axis=0)
+    return np.divide(weights, total, out=np.zeros_like(weights), where=total > 0)
+
+
+def average_missing(
+    networks: Networks, X: Array, weights: Array, tables: Mapping[int, Array]
+) -> dict[int, Array]:
+    """Average tables of leaf values over the distributions of missing cells.
+
+    Parameters
+    ----------
+    networks : Networks
+    X : ndarray of shape (rows, columns)
+        NaN where a cell is missing.
+    weights : ndarray of shape (draws, rows)
+        See `draw_weights`.
+    tables : dict of int to ndarray of shape (k, draws, paths, leaves)
+        For columns, k values of every leaf.
+
+    Returns
+    -------
+    dict of int to ndarray of shape (rows, k)
+        Zeros where the cell is not missing.
+    """
+    missing = np.isnan(X)
+    wanted = {column: table for column, table in tables.items() if missing[:, column].any()}
+    totals = {column: np.zeros((len(X), len(table))) for column, table in wanted.items()}
+    asked = missing[:, list(wanted)].any(axis=1)
+    graph = networks.graph
+    size = sum(regions * nodes for regions, nodes in zip(graph.regions, graph.nodes, strict=True))
+    together = max(64, _MOST_VALUES // size)
+    jobs = []
+    for draw in range(networks.n_draws):
+        rows = np.flatnonzero(asked & (weights[draw] > _NEGLIGIBLE))
+        jobs += [(draw, rows[i : i + together]) for i in range(0, len(rows), together)]
+
+    def average(job: tuple[int, IntArray]) -> list[tuple[int, IntArray, Array]]:
+        draw, rows = job
+        network = networks.draw(draw)
+        visits = evaluate(network, X[rows]).visits()[0]
+        parts = []
+        for column, table in wanted.items():
+            own = np.flatnonzero(missing[rows, column])
+            if own.size:
+                regions = network.leaf_regions[0, column]
+                leaf_weights = visits[regions][:, own]
+                part = np.einsum("kpi,pni->nk", table[:, draw], leaf_weights, optimize=True)
+                parts.append((column, rows[own], weights[draw, rows[own], None] * part))
+        return parts
+
+    for parts in map_in_threads(average, jobs):
+        for column, rows, part in parts:
+            totals[column][rows] += part
+    return totals
