@@ -2,7 +2,8 @@
 
 A table of any library gets a schema (`infer_schema`), which says what every column is; `encode`
 turns the table into floats, `model_columns` describes the leaves, and `decode` gives floats back as
-a table of the same library and types.
+a table of the same library and types. `read_event` and `read_given` turn what users ask about
+columns into sets of encoded values.
 
 >>> import pandas as pd
 >>> from bayesspn.tables import decode, encode, infer_schema
@@ -16,6 +17,7 @@ from __future__ import annotations
 
 from bayesspn.tables.cells import TableError
 from bayesspn.tables.encoding import as_recorded, decode, encode
+from bayesspn.tables.events import QuestionError, read_event, read_given, read_question
 from bayesspn.tables.files import TableFileError, read_table, read_table_chunks, write_table
 from bayesspn.tables.infer import infer_schema
 from bayesspn.tables.model_columns import model_columns
@@ -23,6 +25,7 @@ from bayesspn.tables.schema import ColumnSchema, Schema, SchemaError
 
 __all__ = [
     "ColumnSchema",
+    "QuestionError",
     "Schema",
     "SchemaError",
     "TableError",
@@ -32,6 +35,9 @@ __all__ = [
     "encode",
     "infer_schema",
     "model_columns",
+    "read_event",
+    "read_given",
+    "read_question",
     "read_table",
     "read_table_chunks",
     "write_table",

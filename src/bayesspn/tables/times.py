@@ -28,6 +28,7 @@ _NANOSECONDS_BELOW = 2.0**22
 _FIRST, _LAST = -62_135_596_800.0, 253_402_300_799.0
 
 _TIME_UNIT = re.compile(r"\[(s|ms|us|ns)\b")
+_TIME_ZONE = re.compile(r", (?:tz=)?([^\]]+)\]")
 
 
 def time_unit(dtype: str) -> str:
@@ -51,6 +52,18 @@ def has_time_zone(dtype: str) -> bool:
     (True, False)
     """
     return ", " in dtype
+
+
+def time_zone(dtype: str) -> str | None:
+    """Time zone that a time type names.
+
+    Examples
+    --------
+    >>> time_zone("datetime64[us, Europe/Berlin]"), time_zone("datetime64[us]")
+    ('Europe/Berlin', None)
+    """
+    found = _TIME_ZONE.search(dtype)
+    return found.group(1) if found else None
 
 
 def in_known_unit(times: NDArray[Any]) -> NDArray[Any]:
