@@ -15,7 +15,6 @@ from bayesspn.queries.inquiry import Inquiry, split_evidence
 from bayesspn.queries.networks import Networks
 from bayesspn.queries.passes import evaluate
 
-
 Cells = tuple[Array, Array]
 
 
