@@ -1,42 +1,47 @@
 """Posteriors as files: safetensors for the arrays, JSON for the rest, never pickle.
 
-A file holds the model (graph, columns, priors), the draws of every chain, and whatever its owner
-adds as JSON. Reading runs no code from the file: everything is checked for type, shape and range
-before it is used, and the message of a `ModelFileError` says what is wrong and what to do.
+A file holds the model (graph, columns, priors), the draws of every chain, their trace, and whatever
+its owner adds as JSON. Reading runs no code from the file: everything is checked for type, shape
+and range before it is used, and the message of a `ModelFileError` says what is wrong and what to
+do.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save as to_safetensors
 
+from bayesspn.array_files import (
+    Arrays,
+    FileKind,
+    ModelFileError,
+    checksum,
+    damage_named,
+    read_arrays,
+    write_arrays,
+)
 from bayesspn.graphs import RegionGraph
 from bayesspn.leaves.columns import Column, Leaves, describe_column
+from bayesspn.leaves.family import Array
 from bayesspn.model import Concentration, Hyper, Learned, Model
 from bayesspn.posterior import Posterior
 from bayesspn.sampling.state import State
 from bayesspn.scopes import Scope
-from bayesspn.tables.atomic import replaced_file
 
-_FORMAT = "bayesspn-model"
-_VERSION = 1
+__all__ = ["ModelFileError", "checksum", "load_posterior", "save_posterior"]
+
+_KIND = FileKind("bayesspn-model", 1, "model", "fit and save it again")
 _GRAPH = ("depth", "partitions", "children", "sums", "leaves", "products")
 _PRIORS = ("alpha", "beta", "mixing")
 
 
-class ModelFileError(ValueError):
-    """A file that is not a model of this version, or a broken one."""
-
-
-def save_posterior(path: str | os.PathLike[str], posterior: Posterior, more: Any) -> None:
+def save_posterior(
+    path: str | os.PathLike[str], posterior: Posterior, more: Any, trace: Array
+) -> None:
     """Write a posterior to one file, whole or not at all.
 
     Parameters
@@ -45,38 +50,20 @@ def save_posterior(path: str | os.PathLike[str], posterior: Posterior, more: Any
     posterior : Posterior
     more : JSON
         Kept with it and given back by `load_posterior`.
+    trace : ndarray of shape (chains, sweeps)
+        Log-likelihoods of the sweeps, kept as well.
     """
-    model = posterior.model
     description = {
-        "format": _FORMAT,
-        "version": _VERSION,
-        "graph": {name: getattr(model.graph, name) for name in _GRAPH},
-        "priors": {name: _prior_to_json(getattr(model, name)) for name in _PRIORS},
-        "learn_leaf_priors": model.learn_leaf_priors,
-        "columns": [_column_to_json(column) for column in model.leaves.columns],
+        **model_to_json(posterior.model),
         "chains": [len(chain) for chain in posterior.draws],
         "more": more,
     }
     states = [state for chain in posterior.draws for state in chain]
-    # safetensors writes memory as it lies
-    arrays = {name: np.ascontiguousarray(np.stack(parts)) for name, parts in _parts(states).items()}
-    text = json.dumps(description, allow_nan=False)
-    content = to_safetensors(arrays, {"bayesspn": text, "sha256": checksum(text, arrays)})
-    with replaced_file(path) as file:
-        file.write(content)
+    write_arrays(path, _KIND, description, {**states_to_arrays(states), "trace": trace})
 
 
-def checksum(text: str, arrays: dict[str, NDArray[Any]]) -> str:
-    """Checksum of a file's description and arrays."""
-    digest = hashlib.sha256(text.encode())
-    for name in sorted(arrays):
-        digest.update(f"{name} {arrays[name].dtype.str} {arrays[name].shape}".encode())
-        digest.update(np.ascontiguousarray(arrays[name]).tobytes())
-    return digest.hexdigest()
-
-
-def load_posterior(path: str | os.PathLike[str]) -> tuple[Posterior, Any]:
-    """Read a posterior and what was kept with it.
+def load_posterior(path: str | os.PathLike[str]) -> tuple[Posterior, Any, Array]:
+    """Read a posterior, what was kept with it, and its trace, (chains, 0) if it has none.
 
     Raises
     ------
@@ -85,59 +72,56 @@ def load_posterior(path: str | os.PathLike[str]) -> tuple[Posterior, Any]:
     FileNotFoundError
         If there is no such file.
     """
-    name = os.fspath(path)
-    try:
-        with safe_open(name, framework="numpy") as file:
-            metadata = file.metadata() or {}
-            arrays = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
-    except (SafetensorError, ValueError) as error:
-        raise ModelFileError(
-            f"{name} is damaged or not a model of bayesspn ({error}); fit and save it again"
-        ) from None
-    if "bayesspn" not in metadata:
-        raise ModelFileError(f"{name} holds tensors, but no model of bayesspn")
-    try:
-        description = json.loads(metadata["bayesspn"])
-        version = description["version"]
-        if description["format"] != _FORMAT:
-            raise ModelFileError(f"{name} is of the format {description['format']!r}, not a model")
-        if not isinstance(version, int) or version > _VERSION:
-            raise ModelFileError(
-                f"{name} was written by a newer bayesspn (file version {version}, this one reads "
-                f"up to {_VERSION}); update bayesspn"
-            )
-        if metadata["sha256"] != checksum(metadata["bayesspn"], arrays):
-            raise ModelFileError(f"{name} is damaged: its checksum is wrong; copy or save it again")
-        return _rebuild(description, arrays), description["more"]
-    except ModelFileError:
-        raise
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
-        raise ModelFileError(
-            f"{name} is damaged ({type(error).__name__}: {error}); fit and save it again"
-        ) from error
+    description, arrays = read_arrays(path, _KIND)
+    with damage_named(path, _KIND):
+        model = model_from_json(description)
+        lengths = description["chains"]
+        if not lengths or not all(isinstance(length, int) and length > 0 for length in lengths):
+            raise ValueError("chains must list how many draws each has")
+        states = states_from_arrays(model, arrays, sum(lengths))
+        trace = arrays.get("trace", np.empty((len(lengths), 0)))
+        if trace.dtype != np.float64 or trace.ndim != 2 or len(trace) != len(lengths):
+            raise ValueError(f"trace is {trace.dtype} of shape {trace.shape}")
+        ends = np.cumsum(lengths)
+        draws = [states[end - length : end] for end, length in zip(ends, lengths, strict=True)]
+        return Posterior(model, tuple(draws)), description["more"], trace
 
 
-def _rebuild(description: Any, arrays: dict[str, NDArray[Any]]) -> Posterior:
+def model_to_json(model: Model) -> dict[str, Any]:
+    """Graph, priors and columns of a model."""
+    return {
+        "graph": {name: getattr(model.graph, name) for name in _GRAPH},
+        "priors": {name: _prior_to_json(getattr(model, name)) for name in _PRIORS},
+        "learn_leaf_priors": model.learn_leaf_priors,
+        "columns": [_column_to_json(column) for column in model.leaves.columns],
+    }
+
+
+def model_from_json(description: Any) -> Model:
+    """Rebuild a model from what `model_to_json` gave."""
     graph = RegionGraph(**{name: description["graph"][name] for name in _GRAPH})
     leaves = Leaves(tuple(_column_from_json(entry) for entry in description["columns"]))
     priors = {name: _prior_from_json(description["priors"][name]) for name in _PRIORS}
     learned = description["learn_leaf_priors"]
     if not isinstance(learned, bool):
         raise TypeError("learn_leaf_priors must be true or false")
-    model = Model(graph, leaves, **priors, learn_leaf_priors=learned)
-    lengths = description["chains"]
-    if not lengths or not all(isinstance(length, int) and length > 0 for length in lengths):
-        raise ValueError("chains must list how many draws each has")
+    return Model(graph, leaves, **priors, learn_leaf_priors=learned)
+
+
+def states_to_arrays(states: Sequence[State]) -> Arrays:
+    """Stack the arrays of states, by their name in the file."""
+    return {name: np.stack(parts) for name, parts in _parts(states).items()}
+
+
+def states_from_arrays(model: Model, arrays: Arrays, count: int) -> tuple[State, ...]:
+    """Check the arrays of so many states and take them apart."""
     for name, (shape, kinds) in _expected(model).items():
         array = arrays[name]
-        if array.shape != (sum(lengths), *shape) or array.dtype.kind not in kinds:
+        if array.shape != (count, *shape) or array.dtype.kind not in kinds:
             raise ValueError(f"{name} is {array.dtype} of shape {array.shape}")
         if array.dtype.kind == "f" and not np.isfinite(array).all():
             raise ValueError(f"{name} is not finite")
-    states = [_state(model, arrays, index) for index in range(sum(lengths))]
-    ends = np.cumsum(lengths)
-    chains = [tuple(states[end - length : end]) for end, length in zip(ends, lengths, strict=True)]
-    return Posterior(model, tuple(chains))
+    return tuple(_state(model, arrays, index) for index in range(count))
 
 
 def _parts(states: Sequence[State]) -> dict[str, list[NDArray[Any]]]:
@@ -178,7 +162,7 @@ def _expected(model: Model) -> dict[str, tuple[tuple[int, ...], str]]:
     return expected
 
 
-def _state(model: Model, arrays: dict[str, NDArray[Any]], index: int) -> State:
+def _state(model: Model, arrays: Arrays, index: int) -> State:
     def several(prefix: str, count: int) -> tuple[NDArray[Any], ...]:
         return tuple(arrays[f"{prefix}.{number}"][index].copy() for number in range(count))
 

@@ -197,7 +197,7 @@ def test_ctrl_c_keeps_the_draws_so_far(people, monkeypatch):
 
 
 def test_ctrl_c_keeps_the_draws_of_parallel_chains(people, monkeypatch):
-    monkeypatch.setattr(fitting, "run_chains", interrupt_after(fitting.run_chains, 7))
+    monkeypatch.setattr(fitting, "advance_chains", interrupt_after(fitting.advance_chains, 7))
     model = BayesianSPN(chains=2, burn_in=5, draws=20, thin=1, random_state=0, n_jobs=2)
     # 5 rounds of burn-in, then 2 rounds of 2 draws
     assert [len(chain) for chain in model.fit(people).posterior_.draws] == [4, 4]

@@ -9,11 +9,16 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, DensityMixin
-from sklearn.utils import Tags, check_random_state
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bayesspn.estimators.defaults import choose_graph
-from bayesspn.estimators.fitting import sample_chains, warn_if_chains_disagree
+from bayesspn.estimators.fitting import (
+    draw_seed,
+    sample_chains,
+    stack_traces,
+    warn_if_chains_disagree,
+)
 from bayesspn.leaves.family import Array
 from bayesspn.model import Model
 from bayesspn.posterior import Posterior, merge_chains
@@ -25,8 +30,6 @@ from bayesspn.tables.schema_files import schema_from_json, schema_to_json
 
 #: Rows that are scored together, which bounds memory.
 _SCORED_TOGETHER = 65_536
-
-_LARGEST_SEED = 2**31 - 1
 
 
 class BayesianSPN(DensityMixin, BaseEstimator):
@@ -73,6 +76,12 @@ class BayesianSPN(DensityMixin, BaseEstimator):
         An int makes fits reproducible.
     progress : bool, default=False
         Whether to show a progress bar.
+    checkpoint : str or path, default=None
+        File that keeps the work done so far, every half minute and when the fit ends, fails or is
+        interrupted. Fitting again with the same table and parameters goes on from there, and ends
+        with the draws of a fit that was never stopped, bit by bit. ``n_jobs`` and ``progress`` may
+        change, and so may ``draws``: more continue the chains, fewer are the first of those there.
+        A fit without ``random_state`` takes the file's seed. One file serves one fit.
 
     Attributes
     ----------
@@ -85,6 +94,9 @@ class BayesianSPN(DensityMixin, BaseEstimator):
     rhat_ : float
         R-hat of the log-likelihood over the chains; close to 1 if they agree, NaN if there are too
         few draws to tell.
+    trace_ : ndarray of shape (chains, sweeps)
+        Log-likelihood per training row of every sweep, burn-in included; NaN after a chain that
+        ended early.
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -127,6 +139,7 @@ class BayesianSPN(DensityMixin, BaseEstimator):
         n_jobs: int | None = None,
         random_state: Any = None,
         progress: bool = False,
+        checkpoint: str | os.PathLike[str] | None = None,
     ) -> None:
         self.depth = depth
         self.partitions = partitions
@@ -145,6 +158,7 @@ class BayesianSPN(DensityMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.progress = progress
+        self.checkpoint = checkpoint
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -183,16 +197,18 @@ class BayesianSPN(DensityMixin, BaseEstimator):
         done = sample_chains(
             model,
             rows,
-            seed=int(check_random_state(self.random_state).randint(_LARGEST_SEED)),
+            random_state=self.random_state,
             chains=self.chains,
             burn_in=self.burn_in,
             draws=self.draws,
             thin=self.thin,
             n_jobs=self.n_jobs,
             progress=self.progress,
+            checkpoint=self.checkpoint,
         )
         self.schema_ = schema
         self.posterior_: Posterior = merge_chains(done)
+        self.trace_ = stack_traces(done)
         self.rhat_ = warn_if_chains_disagree(done, self.thin)
         self._library = library_of(X)  # of the tables that are given back
         return self
@@ -277,8 +293,7 @@ class BayesianSPN(DensityMixin, BaseEstimator):
         """
         check_is_fitted(self)
         _check_count("n_samples", n_samples, 1)
-        seed = int(check_random_state(random_state).randint(_LARGEST_SEED))
-        rows = self.posterior_.sample(int(n_samples), seed)
+        rows = self.posterior_.sample(int(n_samples), draw_seed(random_state))
         return decode(as_recorded(rows, self.schema_), self.schema_, self._library)
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -294,6 +309,8 @@ class BayesianSPN(DensityMixin, BaseEstimator):
         check_is_fitted(self)
         parameters = self.get_params()
         parameters["schema"] = None if self.schema is None else schema_to_json(self.schema)
+        if self.checkpoint is not None:
+            parameters["checkpoint"] = os.fspath(self.checkpoint)
         if not isinstance(self.random_state, int):
             parameters["random_state"] = None  # a generator has moved on
         names = getattr(self, "feature_names_in_", None)
@@ -305,7 +322,7 @@ class BayesianSPN(DensityMixin, BaseEstimator):
             "rhat": self.rhat_ if np.isfinite(self.rhat_) else None,
             "feature_names": None if names is None else names.tolist(),
         }
-        save_posterior(path, self.posterior_, more)
+        save_posterior(path, self.posterior_, more, self.trace_)
 
 
 def load(path: str | os.PathLike[str]) -> BayesianSPN:
@@ -332,7 +349,7 @@ def load(path: str | os.PathLike[str]) -> BayesianSPN:
     >>> bool((again.score_samples(X) == model.score_samples(X)).all())
     True
     """
-    posterior, more = load_posterior(path)
+    posterior, more, trace = load_posterior(path)
     name = os.fspath(path)
     try:
         parameters = dict(more["parameters"])
@@ -352,6 +369,7 @@ def load(path: str | os.PathLike[str]) -> BayesianSPN:
     if len(model.schema_) != posterior.model.n_columns:
         raise ModelFileError(f"{name} is damaged: its schema does not fit its model")
     model.posterior_ = posterior
+    model.trace_ = trace
     model.graph_ = posterior.model.graph
     model.n_features_in_ = len(model.schema_)
     if feature_names is not None:

@@ -1,22 +1,28 @@
-"""Running the chains of an estimator: progress, Ctrl-C, and whether the chains agree."""
+"""Running the chains of an estimator: progress, checkpoints, Ctrl-C, and whether they agree."""
 
 from __future__ import annotations
 
+import os
+import time
 import warnings
 from collections.abc import Sequence
-from itertools import pairwise
+from dataclasses import replace
+from itertools import accumulate, pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 from arviz_stats.base.array import array_stats
 from joblib import effective_n_jobs
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
 from tqdm.auto import tqdm
 
+from bayesspn.estimators.checkpoints import Checkpoint
+from bayesspn.leaves.family import Array
 from bayesspn.model import Model
 from bayesspn.randomness import Key
 from bayesspn.rows import EncodedRows
-from bayesspn.sampling.chains import Chain, run_chain, run_chains, start_chain
-from bayesspn.sampling.sweep import SweepInfo
+from bayesspn.sampling.chains import Chain, GrowingChain, advance_chains, start_chain
 
 #: Rounds into which parallel chains are divided: progress is shown, and Ctrl-C heard, after each.
 _ROUNDS = 10
@@ -24,82 +30,154 @@ _ROUNDS = 10
 #: Chains whose R-hat of the log-likelihood exceeds this sit in different modes.
 _LARGEST_RHAT = 1.1
 
+_LARGEST_SEED = 2**31 - 1
+
+
+class _Plan(NamedTuple):
+    """How far the chains are to go."""
+
+    burn_in: int
+    draws: int
+    thin: int
+
+    @property
+    def sweeps(self) -> int:
+        """Sweeps of a chain."""
+        return self.burn_in + self.draws * self.thin
+
+    def done(self, chains: Sequence[Chain]) -> int:
+        """Sweeps that need not be done any more."""
+        return sum(min(chain.sweep, self.sweeps) for chain in chains)
+
+    def stops(self) -> list[int]:
+        """Sweeps after which the rounds of parallel chains end."""
+        rounds = _divide(self.burn_in) + [n * self.thin for n in _divide(self.draws)]
+        return list(accumulate(rounds))
+
+    def cut(self, chain: Chain) -> Chain:
+        """The part of a chain that was asked for; a checkpoint may hold a longer one."""
+        return replace(chain, draws=chain.draws[: self.draws], trace=chain.trace[: self.sweeps])
+
+
+def draw_seed(random_state: Any) -> int:
+    """Draw a seed as scikit-learn does: an int gives always the same, None never."""
+    return int(check_random_state(random_state).randint(_LARGEST_SEED))
+
 
 def sample_chains(
     model: Model,
     rows: EncodedRows,
     *,
-    seed: int,
+    random_state: Any,
     chains: int,
     burn_in: int,
     draws: int,
     thin: int,
     n_jobs: int | None,
     progress: bool,
+    checkpoint: str | os.PathLike[str] | None = None,
 ) -> tuple[Chain, ...]:
-    """Start chains and run each for ``burn_in + draws * thin`` sweeps.
+    """Start chains, or take them from a checkpoint, and run each to ``burn_in + draws * thin``.
 
-    The draws do not depend on ``n_jobs``. Ctrl-C ends all chains early and keeps those that have
-    draws, if any has.
+    The draws depend neither on ``n_jobs`` nor on how often the run was stopped and taken up again.
+    Ctrl-C ends all chains early and keeps those that have draws, if any has.
     """
-    starts = [start_chain(Key(seed, number), model, rows) for number in range(chains)]
-    sweeps = burn_in + draws * thin
-    with tqdm(total=chains * sweeps, unit=" sweeps", disable=not progress) as bar:
-        if min(effective_n_jobs(n_jobs), chains) == 1:
-            done: Sequence[Chain] = _run_in_turn(starts, rows, burn_in, draws, thin, bar)
-        else:
-            done = _run_in_rounds(starts, rows, burn_in, draws, thin, n_jobs, bar)
-    return tuple(chain for chain in done if chain.draws)
+    plan = _Plan(int(burn_in), int(draws), int(thin))
+    seed = draw_seed(random_state)
+    store = Checkpoint(checkpoint, rows, burn_in=burn_in, thin=thin, random_state=random_state)
+    current = store.resume(model, chains, seed)
+    left = chains if current is None else sum(chain.sweep < plan.sweeps for chain in current)
+    if left:
+        store.check_writable()
+    if current is None:
+        current = [start_chain(Key(seed, number), model, rows) for number in range(chains)]
+    with tqdm(
+        total=chains * plan.sweeps,
+        initial=plan.done(current),
+        unit=" sweeps",
+        disable=not progress,
+    ) as bar:
+        try:
+            if min(effective_n_jobs(n_jobs), left) <= 1:
+                _run_in_turn(current, rows, plan, bar, store)
+            else:
+                _run_in_rounds(current, rows, plan, n_jobs, bar, store)
+        except KeyboardInterrupt:
+            if not any(chain.draws for chain in current):
+                raise
+        finally:
+            store.write(current)
+    return tuple(plan.cut(chain) for chain in current if chain.draws)
 
 
 def _run_in_turn(
-    starts: Sequence[Chain], rows: EncodedRows, burn_in: int, draws: int, thin: int, bar: tqdm
-) -> list[Chain]:
-    def show(_: int, info: SweepInfo) -> None:
-        bar.update()
-        bar.set_postfix_str(f"log-likelihood {info.log_likelihood:.2f}", refresh=False)
-
-    done: list[Chain] = []
-    for start in starts:
+    chains: list[Chain], rows: EncodedRows, plan: _Plan, bar: tqdm, store: Checkpoint
+) -> None:
+    """Run one chain after the other; the list always holds what was done."""
+    for number, chain in enumerate(chains):
+        growing = GrowingChain(chain, rows, burn_in=plan.burn_in, thin=plan.thin)
         try:
-            chain = run_chain(start, rows, burn_in=burn_in, draws=draws, thin=thin, on_sweep=show)
-        except KeyboardInterrupt:
-            if not done:
-                raise
-            break
-        done.append(chain)
-        if len(chain.draws) < draws:  # interrupted
-            break
-    return done
+            while growing.sweep < plan.sweeps:
+                info = growing.step()
+                bar.update()
+                bar.set_postfix_str(f"log-likelihood {info.log_likelihood:.2f}", refresh=False)
+                if store.due():
+                    chains[number] = growing.chain()
+                    store.write(chains)
+        finally:
+            chains[number] = growing.chain()
+        if store.due(milestone=True):
+            store.write(chains)
 
 
 def _run_in_rounds(
-    chains: Sequence[Chain],
+    chains: list[Chain],
     rows: EncodedRows,
-    burn_in: int,
-    draws: int,
-    thin: int,
+    plan: _Plan,
     n_jobs: int | None,
     bar: tqdm,
-) -> Sequence[Chain]:
-    parts = [(sweeps, 0) for sweeps in _divide(burn_in)] + [(0, n) for n in _divide(draws)]
-    for sweeps, kept in parts:
-        try:
-            chains = run_chains(chains, rows, burn_in=sweeps, draws=kept, thin=thin, n_jobs=n_jobs)
-        except KeyboardInterrupt:
-            if not any(chain.draws for chain in chains):
-                raise
-            break
-        bar.update(len(chains) * (sweeps + kept * thin))
-        now = np.mean([chain.trace[-1].log_likelihood for chain in chains])
+    store: Checkpoint,
+) -> None:
+    """Run chains side by side, round by round; the list always holds the rounds that were done."""
+    stops = plan.stops()
+    most = 1 if store.active else plan.sweeps
+    while True:
+        numbers = [n for n, chain in enumerate(chains) if chain.sweep < plan.sweeps]
+        if not numbers:
+            return
+        begun = time.monotonic()
+        before = plan.done(chains)
+        part = [chains[n] for n in numbers]
+        until = [
+            min(next(stop for stop in stops if stop > chain.sweep), chain.sweep + most)
+            for chain in part
+        ]
+        part = list(
+            advance_chains(part, rows, until, burn_in=plan.burn_in, thin=plan.thin, n_jobs=n_jobs)
+        )
+        for n, chain in zip(numbers, part, strict=True):
+            chains[n] = chain
+        if store.active:
+            most = store.next_round(most, time.monotonic() - begun)
+        bar.update(plan.done(chains) - before)
+        now = np.mean([chain.trace[-1].log_likelihood for chain in part])
         bar.set_postfix_str(f"log-likelihood {now:.2f}", refresh=False)
-    return chains
+        if store.due(milestone=any(chain.sweep >= plan.sweeps for chain in part)):
+            store.write(chains)
 
 
 def _divide(total: int) -> list[int]:
     """Divide a number into at most _ROUNDS nearly equal parts."""
     ends = [total * part // _ROUNDS for part in range(_ROUNDS + 1)]
     return [end - begin for begin, end in pairwise(ends) if end > begin]
+
+
+def stack_traces(chains: Sequence[Chain]) -> Array:
+    """Log-likelihoods of all sweeps, NaN where a chain ended early; (chains, sweeps)."""
+    trace = np.full((len(chains), max(len(chain.trace) for chain in chains)), np.nan)
+    for row, chain in zip(trace, chains, strict=True):
+        row[: len(chain.trace)] = [info.log_likelihood for info in chain.trace]
+    return trace
 
 
 def log_likelihood_rhat(chains: Sequence[Chain], thin: int) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numba
 from joblib import Parallel, delayed, effective_n_jobs
@@ -17,6 +18,9 @@ from bayesspn.sampling.state import State
 from bayesspn.sampling.sweep import RowPass, SweepInfo, draw_sweep
 
 OnSweep = Callable[[int, SweepInfo], None]
+
+#: A call to be made: function, arguments, keywords.
+_Task = tuple[Callable[..., "Chain"], tuple[Any, ...], dict[str, Any]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +66,68 @@ def start_chain(key: Key, model: Model, rows: EncodedRows) -> Chain:
     return Chain(model, key, start_state(key, model, rows))
 
 
+class GrowingChain:
+    """A chain that grows sweep by sweep and can be looked at in between.
+
+    Parameters
+    ----------
+    chain : Chain
+    rows : EncodedRows
+        The rows that the chain was started on.
+    burn_in : int
+        Sweeps before the first draw, counted from the chain's first sweep.
+    thin : int
+        Sweeps per draw.
+    row_pass : callable, default=the compiled engine
+    """
+
+    def __init__(
+        self,
+        chain: Chain,
+        rows: EncodedRows,
+        *,
+        burn_in: int,
+        thin: int,
+        row_pass: RowPass = compiled.row_pass,
+    ) -> None:
+        self._chain = chain
+        self._rows = rows
+        self._burn_in, self._thin = burn_in, thin
+        self._row_pass = row_pass
+        self._draws, self._trace = list(chain.draws), list(chain.trace)
+        # replaced in one go, so that Ctrl-C at any moment leaves things that belong together
+        self._now = (chain.sweep, chain.state, len(self._draws), len(self._trace))
+
+    @property
+    def sweep(self) -> int:
+        """Sweeps done."""
+        return self._now[0]
+
+    def step(self) -> SweepInfo:
+        """Do one sweep, and keep it if its turn has come."""
+        sweep, state, draws, trace = self._now
+        del self._draws[draws:], self._trace[trace:]  # of a sweep that was interrupted
+        sweep += 1
+        chain = self._chain
+        state, info = draw_sweep(chain.key, sweep, chain.model, self._rows, state, self._row_pass)
+        self._trace.append(info)
+        if sweep > self._burn_in and (sweep - self._burn_in) % self._thin == 0:
+            self._draws.append(state)
+        self._now = (sweep, state, len(self._draws), len(self._trace))
+        return info
+
+    def chain(self) -> Chain:
+        """The chain as it is now."""
+        sweep, state, draws, trace = self._now
+        return replace(
+            self._chain,
+            state=state,
+            sweep=sweep,
+            draws=tuple(self._draws[:draws]),
+            trace=tuple(self._trace[:trace]),
+        )
+
+
 def run_chain(
     chain: Chain,
     rows: EncodedRows,
@@ -95,21 +161,17 @@ def run_chain(
     for name, value, least in (("burn_in", burn_in, 0), ("draws", draws, 0), ("thin", thin, 1)):
         if value < least:
             raise ValueError(f"{name} must be at least {least}, got {value!r}")
-    state, trace, kept = chain.state, list(chain.trace), list(chain.draws)
-    sweep = chain.sweep
+    burn_in += chain.sweep
+    growing = GrowingChain(chain, rows, burn_in=burn_in, thin=thin, row_pass=row_pass)
     try:
-        for step in range(1, burn_in + draws * thin + 1):
-            state, info = draw_sweep(chain.key, sweep + 1, chain.model, rows, state, row_pass)
-            sweep += 1
-            trace.append(info)
-            if step > burn_in and (step - burn_in) % thin == 0:
-                kept.append(state)
+        while growing.sweep < burn_in + draws * thin:
+            info = growing.step()
             if on_sweep is not None:
-                on_sweep(sweep, info)
+                on_sweep(growing.sweep, info)
     except KeyboardInterrupt:
-        if not kept:
+        if not growing.chain().draws:
             raise
-    return replace(chain, state=state, sweep=sweep, draws=tuple(kept), trace=tuple(trace))
+    return growing.chain()
 
 
 def run_chains(
@@ -144,14 +206,68 @@ def run_chains(
     >>> [len(chain.draws) for chain in run_chains(chains, rows, draws=5)]
     [5, 5]
     """
+    return _side_by_side(
+        lambda chain: delayed(run_chain)(chain, rows, burn_in=burn_in, draws=draws, thin=thin),
+        chains,
+        n_jobs,
+    )
+
+
+def advance_chains(
+    chains: Sequence[Chain],
+    rows: EncodedRows,
+    until: Sequence[int],
+    *,
+    burn_in: int,
+    thin: int,
+    n_jobs: int | None = None,
+) -> tuple[Chain, ...]:
+    """Continue chains side by side, each until it has done a number of sweeps of its own.
+
+    Parameters
+    ----------
+    chains : sequence of Chain
+        Chains on the same rows.
+    rows : EncodedRows
+    until : sequence of int
+        Sweeps that each chain will have done.
+    burn_in, thin : int
+        As in `GrowingChain`.
+    n_jobs : int, default=None
+        As in `run_chains`.
+    """
+    ends = {chain.key: end for chain, end in zip(chains, until, strict=True)}
+    # what a chain has kept need not travel to its process and back
+    bare = [replace(chain, draws=(), trace=()) for chain in chains]
+    done = _side_by_side(
+        lambda chain: delayed(_advance)(chain, rows, ends[chain.key], burn_in=burn_in, thin=thin),
+        bare,
+        n_jobs,
+    )
+    return tuple(
+        replace(after, draws=before.draws + after.draws, trace=before.trace + after.trace)
+        for before, after in zip(chains, done, strict=True)
+    )
+
+
+def _advance(chain: Chain, rows: EncodedRows, until: int, *, burn_in: int, thin: int) -> Chain:
+    growing = GrowingChain(chain, rows, burn_in=burn_in, thin=thin)
+    while growing.sweep < until:
+        growing.step()
+    return growing.chain()
+
+
+def _side_by_side(
+    task: Callable[[Chain], _Task], chains: Sequence[Chain], n_jobs: int | None
+) -> tuple[Chain, ...]:
+    """Run a task for every chain; cores that are left over become threads."""
     cores = effective_n_jobs(n_jobs)
     workers = max(1, min(cores, len(chains)))
     most = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
     threads = min(max(1, cores // workers), most)
-    run = delayed(_run_with_threads)
     # arrays mapped from files are read-only, another type for which everything is compiled again
     done = Parallel(n_jobs=workers, max_nbytes=None)(
-        run(threads, chain, rows, burn_in=burn_in, draws=draws, thin=thin) for chain in chains
+        delayed(_run_with_threads)(threads, *task(chain)) for chain in chains
     )
     # a process returns copies: the chains of a run share one model
     return tuple(
@@ -160,11 +276,14 @@ def run_chains(
 
 
 def _run_with_threads(
-    threads: int, chain: Chain, rows: EncodedRows, *, burn_in: int, draws: int, thin: int
+    threads: int,
+    function: Callable[..., Chain],
+    arguments: tuple[Any, ...],
+    keywords: dict[str, Any],
 ) -> Chain:
     before = numba.get_num_threads()
     numba.set_num_threads(threads)
     try:
-        return run_chain(chain, rows, burn_in=burn_in, draws=draws, thin=thin)
+        return function(*arguments, **keywords)
     finally:
         numba.set_num_threads(before)

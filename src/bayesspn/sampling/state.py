@@ -65,7 +65,9 @@ def unscale(dictionary: Dictionary, group: int, scaled: NDArray[Any]) -> NDArray
         return np.ascontiguousarray(scaled, dtype=np.int32)
     exponents = dictionary.exponents[group]
     shape = (len(exponents), *(1,) * (scaled.ndim - 2), exponents.shape[1])
-    return np.ldexp(scaled.astype(np.float64), -exponents.reshape(shape))
+    unscaled = np.ldexp(scaled.astype(np.float64), -exponents.reshape(shape))
+    # sums depend on how memory lies: as it would after a file or another process
+    return np.ascontiguousarray(unscaled)
 
 
 def model_counts(leaves: Leaves, statistics: Statistics) -> Array:

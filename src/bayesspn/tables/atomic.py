@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
+
+_ENDING = ".partial"
+
+#: Seconds after which a half-written file that nobody touched is taken for abandoned.
+_ABANDONED_AFTER = 60.0
 
 
 @contextlib.contextmanager
@@ -28,7 +35,7 @@ def replaced_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """
     # a link stays a link: the file it points to is replaced
     target = Path(os.path.realpath(path))
-    descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:100]}.")
+    descriptor, temporary = tempfile.mkstemp(_ENDING, _beginning(target), target.parent)
     try:
         with os.fdopen(descriptor, "wb") as file:
             yield file
@@ -40,6 +47,22 @@ def replaced_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
         raise
+
+
+def remove_abandoned(path: str | os.PathLike[str]) -> None:
+    """Delete half-written files that processes left behind which were killed writing ``path``."""
+    target = Path(os.path.realpath(path))
+    pattern = re.compile(re.escape(_beginning(target)) + r"\w{8}" + re.escape(_ENDING))
+    with contextlib.suppress(OSError):
+        for other in target.parent.iterdir():
+            if pattern.fullmatch(other.name):
+                with contextlib.suppress(OSError):
+                    if time.time() - other.stat().st_mtime > _ABANDONED_AFTER:
+                        other.unlink()
+
+
+def _beginning(target: Path) -> str:
+    return f".{target.name[:100]}."
 
 
 def _permissions(target: Path) -> int:
