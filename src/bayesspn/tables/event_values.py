@@ -97,6 +97,8 @@ def suggest(word: object, known: Iterable[Hashable]) -> str:
 
 def is_missing(value: Any) -> bool:
     """Whether a value is None, NaN, NA or NaT."""
+    if isinstance(value, decimal.Decimal):
+        return value.is_nan()  # pandas fails on signalling ones
     return bool(pd.api.types.is_scalar(value) and pd.isna(value))
 
 
@@ -221,10 +223,9 @@ class _CategoryIndex:
             if self.boolean and (self.column.kind == "binary" or word in ("true", "false")):
                 spellings.append(_TRUTH.get(word))
         for spelling in spellings:
-            try:
+            # other types cannot be categories, and may have no hash
+            if isinstance(spelling, str | int | float) and spelling in self.codes:
                 return [self.codes[spelling]]
-            except (KeyError, TypeError):  # TypeError: cannot be a category, such as a list
-                continue
         return [] if number is None else self.by_number.get(number, [])
 
     def unknown(self, value: Any) -> QuestionError:
@@ -299,10 +300,10 @@ def _encode_moment(value: Any, column: ColumnSchema) -> float:
             raise ValueError
         if offset is None and zone is not None:
             moment = moment.tz_localize(zone).tz_convert("UTC").tz_localize(None)
-    except (ValueError, OverflowError, TypeError):
-        raise _wrong(
-            column, value, "is not a moment; write it as 2024-01-31 or '2024-01-31 12:00'"
-        ) from None
+    except (ValueError, OverflowError, TypeError, NotImplementedError):
+        # when clocks change, some times do not exist and some come twice
+        fix = "'2024-01-31 12:00'" if zone is None else "'2024-01-31 12:00+01:00'"
+        raise _wrong(column, value, f"is not a moment; write it as 2024-01-31 or {fix}") from None
     if offset and column.dtype is not None and zone is None:
         raise _wrong(
             column, value, "has a time zone, but the column has none; leave the time zone out"
