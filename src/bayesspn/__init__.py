@@ -36,15 +36,25 @@ from bayesspn.scopes import Scope
 from bayesspn.spn import SPN
 
 if TYPE_CHECKING:
-    from bayesspn.estimators import BayesianSPN, load
+    from bayesspn.estimators import (
+        Answer,
+        BayesianSPN,
+        Conditional,
+        SPNClassifier,
+        SPNImputer,
+        SPNRegressor,
+        load,
+    )
 
 __version__ = "0.1.0.dev0"
 
 __all__ = [
     "SPN",
+    "Answer",
     "BayesianSPN",
     "Chain",
     "Column",
+    "Conditional",
     "EncodedRows",
     "Key",
     "Learned",
@@ -52,6 +62,9 @@ __all__ = [
     "Model",
     "Posterior",
     "RegionGraph",
+    "SPNClassifier",
+    "SPNImputer",
+    "SPNRegressor",
     "Scope",
     "describe_column",
     "encode_rows",
@@ -63,10 +76,20 @@ __all__ = [
 ]
 
 #: Names that need scikit-learn and pandas, which take longer to import than all the rest.
-_LATER = {"BayesianSPN": "bayesspn.estimators", "load": "bayesspn.estimators"}
+_LATER = frozenset(
+    {
+        "Answer",
+        "BayesianSPN",
+        "Conditional",
+        "SPNClassifier",
+        "SPNImputer",
+        "SPNRegressor",
+        "load",
+    }
+)
 
 
 def __getattr__(name: str) -> Any:
     if name in _LATER:
-        return getattr(_import_module(_LATER[name]), name)
+        return getattr(_import_module("bayesspn.estimators"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

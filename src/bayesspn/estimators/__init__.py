@@ -2,6 +2,20 @@
 
 from __future__ import annotations
 
-from bayesspn.estimators.density import BayesianSPN, load
+from bayesspn.estimators.classifier import SPNClassifier
+from bayesspn.estimators.density import BayesianSPN
+from bayesspn.estimators.files import load
+from bayesspn.estimators.imputer import SPNImputer
+from bayesspn.estimators.questions import Conditional
+from bayesspn.estimators.regressor import SPNRegressor
+from bayesspn.estimators.views import Answer
 
-__all__ = ["BayesianSPN", "load"]
+__all__ = [
+    "Answer",
+    "BayesianSPN",
+    "Conditional",
+    "SPNClassifier",
+    "SPNImputer",
+    "SPNRegressor",
+    "load",
+]

@@ -2,37 +2,22 @@
 
 from __future__ import annotations
 
-import dataclasses
-import os
-from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, DensityMixin
-from sklearn.utils import Tags
+from sklearn.base import DensityMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from bayesspn.estimators.defaults import choose_graph
-from bayesspn.estimators.fitting import (
-    draw_seed,
-    sample_chains,
-    stack_traces,
-    warn_if_chains_disagree,
-)
+from bayesspn.estimators.joint import JointModel
+from bayesspn.estimators.questions import Questions
+from bayesspn.estimators.row_questions import score_rows
+from bayesspn.estimators.views import View
 from bayesspn.leaves.family import Array
-from bayesspn.model import Model
-from bayesspn.posterior import Posterior, merge_chains
-from bayesspn.posterior_files import ModelFileError, load_posterior, save_posterior
-from bayesspn.rows import encode_rows
-from bayesspn.tables import Schema, as_recorded, decode, encode, infer_schema, model_columns
+from bayesspn.tables import encode, infer_schema
 from bayesspn.tables.frames import library_of
-from bayesspn.tables.schema_files import schema_from_json, schema_to_json
-
-#: Rows that are scored together, which bounds memory.
-_SCORED_TOGETHER = 65_536
 
 
-class BayesianSPN(DensityMixin, BaseEstimator):
+class BayesianSPN(Questions, DensityMixin, JointModel):
     """Bayesian sum-product network: a posterior over the joint distribution of a table.
 
     Columns of any type and missing cells are welcome, in training and in questions. Structure and
@@ -119,54 +104,6 @@ class BayesianSPN(DensityMixin, BaseEstimator):
     True
     """
 
-    def __init__(
-        self,
-        *,
-        depth: int | str = "auto",
-        partitions: int | Sequence[int] | str = "auto",
-        children: int | str = "auto",
-        sums: int | str = "auto",
-        leaves: int | str = "auto",
-        products: str = "auto",
-        alpha: float | str = "auto",
-        beta: float | str = "auto",
-        gamma: float | str = "auto",
-        chains: int = 4,
-        burn_in: int = 200,
-        draws: int = 50,
-        thin: int = 4,
-        schema: Schema | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        progress: bool = False,
-        checkpoint: str | os.PathLike[str] | None = None,
-    ) -> None:
-        self.depth = depth
-        self.partitions = partitions
-        self.children = children
-        self.sums = sums
-        self.leaves = leaves
-        self.products = products
-        self.alpha = alpha
-        self.beta = beta
-        self.gamma = gamma
-        self.chains = chains
-        self.burn_in = burn_in
-        self.draws = draws
-        self.thin = thin
-        self.schema = schema
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.progress = progress
-        self.checkpoint = checkpoint
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.categorical = True
-        tags.input_tags.string = True
-        return tags
-
     def fit(self, X: Any, y: Any = None) -> Self:
         """Sample the posterior given a table.
 
@@ -180,72 +117,13 @@ class BayesianSPN(DensityMixin, BaseEstimator):
         self._check_parameters()
         schema = infer_schema(X) if self.schema is None else self.schema
         values = encode(X, schema)
-        if not len(values):
-            raise ValueError("Found array with 0 sample(s): there are no rows to learn from")
         validate_data(self, X, skip_check_array=True)
-        self.graph_ = choose_graph(
-            *values.shape,
-            depth=self.depth,
-            partitions=self.partitions,
-            children=self.children,
-            sums=self.sums,
-            leaves=self.leaves,
-            products=self.products,
-        )
-        model = self._build_model(schema, values)
-        rows = encode_rows(model.leaves, values)
-        done = sample_chains(
-            model,
-            rows,
-            random_state=self.random_state,
-            chains=self.chains,
-            burn_in=self.burn_in,
-            draws=self.draws,
-            thin=self.thin,
-            n_jobs=self.n_jobs,
-            progress=self.progress,
-            checkpoint=self.checkpoint,
-        )
-        self.schema_ = schema
-        self.posterior_: Posterior = merge_chains(done)
-        self.trace_ = stack_traces(done)
-        self.rhat_ = warn_if_chains_disagree(done, self.thin)
-        self._library = library_of(X)  # of the tables that are given back
+        self._learn(values, schema, library_of(X))
         return self
 
-    def _check_parameters(self) -> None:
-        for name, least in (("chains", 1), ("burn_in", 0), ("draws", 1), ("thin", 1)):
-            _check_count(name, getattr(self, name), least)
-        for name in ("alpha", "beta", "gamma"):
-            value = getattr(self, name)
-            number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-            if value != "auto" and not (number and 0 < value < np.inf):
-                raise ValueError(f"{name} must be 'auto' or a positive number, got {value!r}")
-        if self.schema is not None and not isinstance(self.schema, Schema):
-            raise TypeError(f"schema must be a Schema or None, got {type(self.schema).__name__}")
-
-    def _build_model(self, schema: Schema, values: Array) -> Model:
-        fixed = {
-            name: float(getattr(self, name))
-            for name in ("alpha", "beta")
-            if getattr(self, name) != "auto"
-        }
-        learned = self.gamma == "auto"
-        if not learned:
-            columns = tuple(
-                dataclasses.replace(column, gamma=float(self.gamma))
-                if column.gamma is None
-                else column
-                for column in schema
-            )
-            schema = Schema(columns)
-        return Model(self.graph_, model_columns(schema, values), learn_leaf_priors=learned, **fixed)
-
-    def _encode(self, X: Any) -> Array:
-        """Check a table to ask about and encode it."""
+    def _view(self) -> View:
         check_is_fitted(self)
-        validate_data(self, X, reset=False, skip_check_array=True)
-        return encode(X, self.schema_)
+        return self._whole()
 
     def score_samples(self, X: Any) -> Array:
         """Log density of every row, averaged over the posterior; missing cells are summed out.
@@ -260,12 +138,9 @@ class BayesianSPN(DensityMixin, BaseEstimator):
             In the units of the table: log probabilities of discrete columns, log densities of
             others.
         """
-        values = self._encode(X)
-        parts = [
-            self.posterior_.score_samples(values[start : start + _SCORED_TOGETHER])
-            for start in range(0, len(values), _SCORED_TOGETHER)
-        ]
-        return np.concatenate([np.empty(0), *parts])
+        check_is_fitted(self)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        return score_rows(self.posterior_, encode(X, self.schema_))
 
     def score(self, X: Any, y: Any = None) -> float:
         """Mean log density of the rows.
@@ -277,107 +152,3 @@ class BayesianSPN(DensityMixin, BaseEstimator):
             For scikit-learn's interface.
         """
         return float(np.mean(self.score_samples(X)))
-
-    def sample(self, n_samples: int = 1, *, random_state: Any = None) -> Any:
-        """Draw new rows from the posterior predictive.
-
-        Parameters
-        ----------
-        n_samples : int, default=1
-        random_state : int, RandomState or None, default=None
-
-        Returns
-        -------
-        table of shape (n_samples, columns)
-            Of the library and types of the table that was learned from.
-        """
-        check_is_fitted(self)
-        _check_count("n_samples", n_samples, 1)
-        rows = self.posterior_.sample(int(n_samples), draw_seed(random_state))
-        return decode(as_recorded(rows, self.schema_), self.schema_, self._library)
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted model to one file, to be read by `bayesspn.load`.
-
-        The file holds arrays and JSON, no code. It is written whole or not at all.
-
-        Parameters
-        ----------
-        path : str or path
-            By custom it ends in ``.bspn``.
-        """
-        check_is_fitted(self)
-        parameters = self.get_params()
-        parameters["schema"] = None if self.schema is None else schema_to_json(self.schema)
-        if self.checkpoint is not None:
-            parameters["checkpoint"] = os.fspath(self.checkpoint)
-        if not isinstance(self.random_state, int):
-            parameters["random_state"] = None  # a generator has moved on
-        names = getattr(self, "feature_names_in_", None)
-        more = {
-            "estimator": type(self).__name__,
-            "parameters": parameters,
-            "schema": schema_to_json(self.schema_),
-            "library": self._library,
-            "rhat": self.rhat_ if np.isfinite(self.rhat_) else None,
-            "feature_names": None if names is None else names.tolist(),
-        }
-        save_posterior(path, self.posterior_, more, self.trace_)
-
-
-def load(path: str | os.PathLike[str]) -> BayesianSPN:
-    """Read a model that `BayesianSPN.save` wrote.
-
-    Parameters
-    ----------
-    path : str or path
-
-    Raises
-    ------
-    ModelFileError
-        If the file is not a model, is damaged, or was written by a newer version.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from bayesspn import BayesianSPN, load
-    >>> X = np.random.default_rng(0).normal(size=(40, 2))
-    >>> model = BayesianSPN(chains=1, burn_in=5, draws=5, random_state=0).fit(X)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     model.save(f"{folder}/model.bspn")
-    ...     again = load(f"{folder}/model.bspn")
-    >>> bool((again.score_samples(X) == model.score_samples(X)).all())
-    True
-    """
-    posterior, more, trace = load_posterior(path)
-    name = os.fspath(path)
-    try:
-        parameters = dict(more["parameters"])
-        if more["estimator"] != BayesianSPN.__name__:
-            raise ModelFileError(f"{name} holds a {more['estimator']}, which this version lacks")
-        if parameters["schema"] is not None:
-            parameters["schema"] = schema_from_json(parameters["schema"], name)
-        model = BayesianSPN(**parameters)
-        model.schema_ = schema_from_json(more["schema"], name)
-        model.rhat_ = float("nan") if more["rhat"] is None else float(more["rhat"])
-        model._library = str(more["library"])
-        feature_names = more["feature_names"]
-    except (KeyError, TypeError, AttributeError) as error:
-        raise ModelFileError(
-            f"{name} is damaged ({type(error).__name__}: {error}); fit and save it again"
-        ) from error
-    if len(model.schema_) != posterior.model.n_columns:
-        raise ModelFileError(f"{name} is damaged: its schema does not fit its model")
-    model.posterior_ = posterior
-    model.trace_ = trace
-    model.graph_ = posterior.model.graph
-    model.n_features_in_ = len(model.schema_)
-    if feature_names is not None:
-        model.feature_names_in_ = np.array(feature_names, dtype=object)
-    return model
-
-
-def _check_count(name: str, value: Any, least: int) -> None:
-    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if not whole or value < least:
-        raise ValueError(f"{name} must be a whole number from {least} on, got {value!r}")

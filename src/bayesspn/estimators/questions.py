@@ -433,12 +433,13 @@ def _average(view: View, ask: Any, interval: float | None) -> Any:
     inquiry = view.inquiry
     weights = inquiry.draw_weights
     said = ask(inquiry)
-    value = np.where(weights > 0, said, 0.0) @ weights
-    value = float(value) if np.ndim(value) == 0 else value
+    value = np.asarray(np.where(weights > 0, said, 0.0) @ weights)
     if interval is None:
-        return value
+        return value if value.ndim else float(value)
     low, high = _spread(np.moveaxis(ask(view.drawn_inquiry), -1, 0), interval)
-    return Answer(value, low if low.ndim else float(low), high if high.ndim else float(high))
+    if value.ndim:
+        return Answer(value, low, high)
+    return Answer(float(value), float(low), float(high))
 
 
 def _spread(values: Array, interval: float) -> tuple[Any, Any]:

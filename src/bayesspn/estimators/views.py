@@ -146,7 +146,7 @@ class View:
         if not isinstance(known, ValueSet):
             return f"{name} = {show(decode_value(known, described))}"
         if described.kind in ("category", "binary"):
-            values = np.arange(max(2, len(described.categories)))
+            values = np.arange(float(max(2, len(described.categories))))
             inside = values[known.contains(values)]
             return f"{name} in {[decode_value(float(value), described) for value in inside]}"
         ends = zip(known.low, known.high, strict=True)

@@ -115,7 +115,7 @@ def _infer_times(cells: Cells) -> ColumnSchema:
     resolution = recorded_step(cells.observed)
     if cells.values.dtype.kind == "M":
         return ColumnSchema(cells.name, "datetime", resolution=resolution, dtype=cells.dtype)
-    families = _families_by_sign(seconds_from_times(cells.observed))
+    families = families_by_sign(seconds_from_times(cells.observed))
     return ColumnSchema(cells.name, "duration", families, resolution=resolution, dtype=cells.dtype)
 
 
@@ -123,7 +123,7 @@ def _infer_numbers(cells: Cells) -> ColumnSchema:
     values = numbers(cells)[~cells.missing]
     whole = np.all(values == np.floor(values)) and np.abs(values).max() <= LARGEST_INTEGER
     if not whole:
-        return ColumnSchema(cells.name, "real", _families_by_sign(values), dtype=cells.dtype)
+        return ColumnSchema(cells.name, "real", families_by_sign(values), dtype=cells.dtype)
     distinct = np.unique(values)
     if _are_categories(distinct, len(values)):
         categories = tuple(int(value) for value in distinct)
@@ -131,7 +131,7 @@ def _infer_numbers(cells: Cells) -> ColumnSchema:
     small = distinct[-1] <= _LARGEST_COUNT and np.median(values) <= _LARGEST_MEDIAN_COUNT
     if distinct[0] == 0 and small:
         return ColumnSchema(cells.name, "count", dtype=cells.dtype)
-    return ColumnSchema(cells.name, "integer", _families_by_sign(values), dtype=cells.dtype)
+    return ColumnSchema(cells.name, "integer", families_by_sign(values), dtype=cells.dtype)
 
 
 def _are_categories(distinct: Array, n_cells: int) -> bool:
@@ -144,7 +144,8 @@ def _are_categories(distinct: Array, n_cells: int) -> bool:
     )
 
 
-def _families_by_sign(values: Array) -> tuple[str, ...]:
+def families_by_sign(values: Array) -> tuple[str, ...]:
+    """Likelihood models that suit continuous values."""
     if values.min() < 0:
         return ("gaussian",)
     return ("gaussian", "exponential" if values.min() == 0 else "lognormal")

@@ -1,0 +1,75 @@
+"""Filling in missing cells: the best guess for each, or draws of all together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from bayesspn.leaves.family import Array
+from bayesspn.posterior import Posterior
+from bayesspn.queries.row_averages import average_missing, draw_weights
+from bayesspn.queries.sets import ValueSet
+
+#: Rows whose cells are averaged together, which bounds memory.
+_AVERAGED_TOGETHER = 16_384
+
+
+def average_cells(posterior: Posterior, X: Array, columns: Iterable[int]) -> dict[int, Array]:
+    """Probabilities or moments of missing cells given the observed ones of their row.
+
+    Parameters
+    ----------
+    posterior : Posterior
+    X : ndarray of shape (rows, columns)
+        NaN where a cell is missing.
+    columns : iterable of int
+        Columns that are wanted.
+
+    Returns
+    -------
+    dict of int to ndarray of shape (rows, k)
+        For columns with categories their probabilities; for others E[x^k], k = 0, 1, 2, within the
+        column's plausible range. Cells of rows that the model holds impossible get what holds
+        without any evidence; those that are not missing, zeros.
+    """
+    networks = posterior.predictive
+    tables = {}
+    for column in columns:
+        described = networks.leaves.columns[column]
+        if described.n_categories:
+            codes = np.arange(float(described.n_categories))
+            tables[column] = networks.masses(column, codes, codes)
+        else:
+            tables[column] = networks.moments(column, ValueSet.of([described.plausible]))
+    totals = {column: np.zeros((len(X), len(table))) for column, table in tables.items()}
+    for start in range(0, len(X), _AVERAGED_TOGETHER):
+        rows = slice(start, start + _AVERAGED_TOGETHER)
+        part = X[rows]
+        scores = posterior.score_draws(part)
+        impossible = np.asarray(np.isneginf(scores).all(axis=0))
+        if impossible.any():
+            unknown = np.full((1, X.shape[1]), np.nan)
+            scores[:, impossible] = posterior.score_draws(unknown)
+            missing = np.isnan(part)
+            part = np.where(impossible[:, None], np.nan, part)
+        averages = average_missing(networks, part, draw_weights(scores), tables)
+        for column, average in averages.items():
+            if impossible.any():
+                average[~missing[:, column]] = 0.0
+            totals[column][rows] = average
+    return totals
+
+
+def fill_best(posterior: Posterior, X: Array) -> Array:
+    """Missing cells filled with their most probable category or expected value; shape of X."""
+    missing = np.isnan(X)
+    filled = X.copy()
+    wanted = np.flatnonzero(missing.any(axis=0))
+    for column, average in average_cells(posterior, X, wanted.tolist()).items():
+        cells = missing[:, column]
+        if posterior.model.leaves.columns[column].n_categories:
+            filled[cells, column] = average[cells].argmax(axis=1)
+        else:
+            filled[cells, column] = average[cells, 1] / average[cells, 0]
+    return filled

@@ -1,0 +1,180 @@
+"""`SPNImputer`: missing cells filled in from the joint distribution of a table."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import OneToOneFeatureMixin, TransformerMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from bayesspn.estimators.fitting import draw_seed
+from bayesspn.estimators.imputation import fill_best
+from bayesspn.estimators.joint import JointModel, check_count
+from bayesspn.leaves.family import Array
+from bayesspn.tables import Schema, as_recorded, decode, encode, infer_schema
+from bayesspn.tables.frames import library_of
+
+_STRATEGIES = ("best", "draw")
+
+
+class SPNImputer(OneToOneFeatureMixin, TransformerMixin, JointModel):
+    """Imputer by a Bayesian sum-product network of all columns.
+
+    Columns of any type. ``transform`` fills every missing cell; observed cells stay as they are.
+    ``joint_`` answers any other question about the table.
+
+    Parameters
+    ----------
+    strategy : {"best", "draw"}, default="best"
+        What ``transform`` fills in: the expected value of numbers and times and the most probable
+        category, or a draw of all missing cells of a row together.
+    **parameters
+        Those of `BayesianSPN`.
+
+    Attributes
+    ----------
+    joint_ : Conditional
+        The joint distribution of all columns.
+    schema_, posterior_, graph_, rhat_, trace_, n_features_in_, feature_names_in_
+        As of `BayesianSPN`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from bayesspn import SPNImputer
+    >>> rng = np.random.default_rng(0)
+    >>> kind = rng.choice(["ant", "bee"], 150)
+    >>> table = pd.DataFrame({"kind": kind, "size": (kind == "bee") * 5 + rng.normal(3, 0.2, 150)})
+    >>> model = SPNImputer(chains=2, burn_in=30, draws=20, thin=1, random_state=0).fit(table)
+    >>> holes = pd.DataFrame({"kind": ["bee", None], "size": [np.nan, 2.9]})
+    >>> model.transform(holes).round(0)
+      kind  size
+    0  bee   8.0
+    1  ant   3.0
+    """
+
+    def __init__(
+        self,
+        *,
+        strategy: str = "best",
+        depth: int | str = "auto",
+        partitions: int | Sequence[int] | str = "auto",
+        children: int | str = "auto",
+        sums: int | str = "auto",
+        leaves: int | str = "auto",
+        products: str = "auto",
+        alpha: float | str = "auto",
+        beta: float | str = "auto",
+        gamma: float | str = "auto",
+        chains: int = 4,
+        burn_in: int = 200,
+        draws: int = 50,
+        thin: int = 4,
+        schema: Schema | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        progress: bool = False,
+        checkpoint: str | os.PathLike[str] | None = None,
+    ) -> None:
+        super().__init__(
+            depth=depth,
+            partitions=partitions,
+            children=children,
+            sums=sums,
+            leaves=leaves,
+            products=products,
+            alpha=alpha,
+            beta=beta,
+            gamma=gamma,
+            chains=chains,
+            burn_in=burn_in,
+            draws=draws,
+            thin=thin,
+            schema=schema,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            progress=progress,
+            checkpoint=checkpoint,
+        )
+        self.strategy = strategy
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = []
+        return tags
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Sample the posterior given a table.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (rows, columns)
+            NaN, None, NA and NaT mark missing cells.
+        y : ignored
+            For scikit-learn's interface.
+        """
+        self._check_parameters()
+        if self.strategy not in _STRATEGIES:
+            raise ValueError(f"strategy must be 'best' or 'draw', got {self.strategy!r}")
+        schema = infer_schema(X) if self.schema is None else self.schema
+        values = encode(X, schema)
+        validate_data(self, X, skip_check_array=True)
+        self._learn(values, schema, library_of(X))
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """Fill in the missing cells of a table.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (rows, columns)
+
+        Returns
+        -------
+        table of shape (rows, columns)
+            Of the library of X.
+        """
+        values = self._encode(X)
+        if self.strategy == "best":
+            return self._give_back(fill_best(self.posterior_, values), values, X)
+        return self._give_back(self._draw(values, draw_seed(self.random_state)), values, X)
+
+    def impute(self, X: Any, m: int = 5, *, random_state: Any = None) -> list[Any]:
+        """Fill in the missing cells several times, for multiple imputation.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (rows, columns)
+        m : int, default=5
+            Number of tables.
+        random_state : int, RandomState or None, default=None
+
+        Returns
+        -------
+        list of m tables of shape (rows, columns)
+            Each filled with a draw of the missing cells.
+        """
+        check_count("m", m, 1)
+        values = self._encode(X)
+        seeds = np.random.SeedSequence(draw_seed(random_state)).generate_state(int(m))
+        return [self._give_back(self._draw(values, int(seed)), values, X) for seed in seeds]
+
+    def _encode(self, X: Any) -> Array:
+        check_is_fitted(self)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        return encode(X, self.schema_)
+
+    def _draw(self, values: Array, seed: int) -> Array:
+        if not len(values):
+            return values
+        return self.posterior_.complete(values, seed)
+
+    def _give_back(self, filled: Array, values: Array, X: Any) -> Any:
+        recorded = as_recorded(filled, self.schema_)
+        # observed cells are not rounded
+        return decode(np.where(np.isnan(values), recorded, values), self.schema_, X)

@@ -1,0 +1,264 @@
+"""What all estimators share: parameters, sampling the joint distribution of a table, files."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from bayesspn.estimators.defaults import choose_graph
+from bayesspn.estimators.fitting import sample_chains, stack_traces, warn_if_chains_disagree
+from bayesspn.estimators.questions import Conditional
+from bayesspn.estimators.views import View
+from bayesspn.leaves.columns import Leaves
+from bayesspn.leaves.family import Array
+from bayesspn.model import Model
+from bayesspn.posterior import Posterior, merge_chains
+from bayesspn.posterior_files import save_posterior
+from bayesspn.rows import encode_rows
+from bayesspn.tables import Schema, model_columns
+from bayesspn.tables.schema_files import schema_to_json
+
+
+class JointModel(BaseEstimator):
+    """An estimator that learns the joint distribution of the columns of a table.
+
+    Parameters
+    ----------
+    depth : int or "auto", default="auto"
+        Levels of partitions; 0 is a plain mixture. By default it grows with the number of columns.
+    partitions : int, sequence of int or "auto", default="auto"
+        Partitions per region, one number or one per level. By default 8 at the root, 1 below.
+    children : int or "auto", default="auto"
+        Parts that a partition splits a region's columns into. By default 2.
+    sums : int or "auto", default="auto"
+        Sum nodes per inner region. By default it grows with the number of rows.
+    leaves : int or "auto", default="auto"
+        Leaves per leaf region. By default the same number as ``sums``.
+    products : {"shared", "cross", "auto"}, default="auto"
+        ``"cross"`` multiplies every node of a child with every node of the others (the paper),
+        ``"shared"`` nodes of equal number. By default ``"shared"``.
+    alpha : float or "auto", default="auto"
+        Concentration of sum weights; learned by default, a number fixes it.
+    beta : float or "auto", default="auto"
+        Concentration of the split of columns; learned by default.
+    gamma : float or "auto", default="auto"
+        Strength of the leaf priors in pseudo-observations: 0.5 means Beta(½, ½) and the like.
+        Learned for every column by default; a number fixes all that the schema leaves open.
+    chains : int, default=4
+        Independent chains, averaged.
+    burn_in : int, default=200
+        Sweeps of a chain before its first draw.
+    draws : int, default=50
+        Draws that a chain keeps.
+    thin : int, default=4
+        Sweeps per draw.
+    schema : Schema, default=None
+        What the columns are; inferred from the table if not given.
+    n_jobs : int, default=None
+        Cores to use, as joblib counts them. The draws do not depend on it.
+    random_state : int, RandomState or None, default=None
+        An int makes fits reproducible.
+    progress : bool, default=False
+        Whether to show a progress bar.
+    checkpoint : str or path, default=None
+        File that keeps the work done so far, every half minute and when the fit ends, fails or is
+        interrupted. Fitting again with the same table and parameters goes on from there, and ends
+        with the draws of a fit that was never stopped, bit by bit. ``n_jobs`` and ``progress`` may
+        change, and so may ``draws``: more continue the chains, fewer are the first of those there.
+        A fit without ``random_state`` takes the file's seed. One file serves one fit.
+
+    Attributes
+    ----------
+    schema_ : Schema
+        What the columns are.
+    posterior_ : Posterior
+        The draws.
+    graph_ : RegionGraph
+        The region graph.
+    rhat_ : float
+        R-hat of the log-likelihood over the chains; close to 1 if they agree, NaN if there are too
+        few draws to tell.
+    trace_ : ndarray of shape (chains, sweeps)
+        Log-likelihood per training row of every sweep, burn-in included; NaN after a chain that
+        ended early.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, if they are all strings.
+    """
+
+    def __init__(
+        self,
+        *,
+        depth: int | str = "auto",
+        partitions: int | Sequence[int] | str = "auto",
+        children: int | str = "auto",
+        sums: int | str = "auto",
+        leaves: int | str = "auto",
+        products: str = "auto",
+        alpha: float | str = "auto",
+        beta: float | str = "auto",
+        gamma: float | str = "auto",
+        chains: int = 4,
+        burn_in: int = 200,
+        draws: int = 50,
+        thin: int = 4,
+        schema: Schema | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        progress: bool = False,
+        checkpoint: str | os.PathLike[str] | None = None,
+    ) -> None:
+        self.depth = depth
+        self.partitions = partitions
+        self.children = children
+        self.sums = sums
+        self.leaves = leaves
+        self.products = products
+        self.alpha = alpha
+        self.beta = beta
+        self.gamma = gamma
+        self.chains = chains
+        self.burn_in = burn_in
+        self.draws = draws
+        self.thin = thin
+        self.schema = schema
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.progress = progress
+        self.checkpoint = checkpoint
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        return tags
+
+    def _learn(self, values: Array, schema: Schema, library: str) -> None:
+        """Sample the posterior given encoded rows, and keep what was learned."""
+        if not len(values):
+            raise ValueError("Found array with 0 sample(s): there are no rows to learn from")
+        self.graph_ = choose_graph(
+            *values.shape,
+            depth=self.depth,
+            partitions=self.partitions,
+            children=self.children,
+            sums=self.sums,
+            leaves=self.leaves,
+            products=self.products,
+        )
+        model = self._build_model(schema, values)
+        rows = encode_rows(model.leaves, values)
+        done = sample_chains(
+            model,
+            rows,
+            random_state=self.random_state,
+            chains=self.chains,
+            burn_in=self.burn_in,
+            draws=self.draws,
+            thin=self.thin,
+            n_jobs=self.n_jobs,
+            progress=self.progress,
+            checkpoint=self.checkpoint,
+        )
+        self.schema_ = _with_resolutions(schema, model.leaves)
+        self.posterior_: Posterior = merge_chains(done)
+        self.trace_ = stack_traces(done)
+        self.rhat_ = warn_if_chains_disagree(done, self.thin)
+        self._library = library  # of the tables that are given back
+
+    def _check_parameters(self) -> None:
+        for name, least in (("chains", 1), ("burn_in", 0), ("draws", 1), ("thin", 1)):
+            check_count(name, getattr(self, name), least)
+        for name in ("alpha", "beta", "gamma"):
+            value = getattr(self, name)
+            number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+            if value != "auto" and not (number and 0 < value < np.inf):
+                raise ValueError(f"{name} must be 'auto' or a positive number, got {value!r}")
+        if self.schema is not None and not isinstance(self.schema, Schema):
+            raise TypeError(f"schema must be a Schema or None, got {type(self.schema).__name__}")
+
+    def _build_model(self, schema: Schema, values: Array) -> Model:
+        fixed = {
+            name: float(getattr(self, name))
+            for name in ("alpha", "beta")
+            if getattr(self, name) != "auto"
+        }
+        learned = self.gamma == "auto"
+        if not learned:
+            columns = tuple(
+                dataclasses.replace(column, gamma=float(self.gamma))
+                if column.gamma is None
+                else column
+                for column in schema
+            )
+            schema = Schema(columns)
+        return Model(self.graph_, model_columns(schema, values), learn_leaf_priors=learned, **fixed)
+
+    @property
+    def joint_(self) -> Conditional:
+        """The joint distribution that was learned: answers any question about all columns."""
+        check_is_fitted(self)
+        return Conditional(self._whole())
+
+    def _whole(self) -> View:
+        columns = tuple(range(len(self.schema_)))
+        return View(self.posterior_, self.schema_, self._library, columns)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model to one file, to be read by `bayesspn.load`.
+
+        The file holds arrays and JSON, no code. It is written whole or not at all.
+
+        Parameters
+        ----------
+        path : str or path
+            By custom it ends in ``.bspn``.
+        """
+        check_is_fitted(self)
+        parameters = self.get_params()
+        parameters["schema"] = None if self.schema is None else schema_to_json(self.schema)
+        if self.checkpoint is not None:
+            parameters["checkpoint"] = os.fspath(self.checkpoint)
+        if not isinstance(self.random_state, int):
+            parameters["random_state"] = None  # a generator has moved on
+        names = getattr(self, "feature_names_in_", None)
+        more = {
+            "estimator": type(self).__name__,
+            "parameters": parameters,
+            "schema": schema_to_json(self.schema_),
+            "library": self._library,
+            "rhat": self.rhat_ if np.isfinite(self.rhat_) else None,
+            "feature_names": None if names is None else names.tolist(),
+        }
+        save_posterior(path, self.posterior_, more, self.trace_)
+
+    def _restore(self) -> None:
+        """Set the attributes that follow from the schema, after loading."""
+        self.graph_ = self.posterior_.model.graph
+        self.n_features_in_ = len(self.schema_)
+
+
+def _with_resolutions(schema: Schema, leaves: Leaves) -> Schema:
+    """The schema with the precision of continuous columns that was read off the data."""
+    columns = []
+    for column, described in zip(schema, leaves.columns, strict=True):
+        if column.resolution is None and described.resolution > 0:
+            column = dataclasses.replace(column, resolution=described.resolution)
+        columns.append(column)
+    return Schema(tuple(columns))
+
+
+def check_count(name: str, value: Any, least: int) -> None:
+    """Check that a parameter is a whole number."""
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not whole or value < least:
+        raise ValueError(f"{name} must be a whole number from {least} on, got {value!r}")

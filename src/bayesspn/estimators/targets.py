@@ -1,0 +1,69 @@
+"""A table and its target as one joint table, for the classifier and the regressor."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from bayesspn.estimators.joint import JointModel
+from bayesspn.leaves.family import Array
+from bayesspn.tables import Schema, encode, infer_schema
+from bayesspn.tables.frames import library_of
+from bayesspn.tables.schema import ColumnSchema
+
+
+class TargetModel(JointModel):
+    """A joint model of a table and a target, which is its last column."""
+
+    def _learn_with_target(
+        self, X: Any, y: Any, target: ColumnSchema, codes: Array, features: Schema | None
+    ) -> None:
+        """Sample the posterior of the columns of X and the encoded target."""
+        schema = infer_schema(X) if features is None else features
+        values = encode(X, schema)
+        validate_data(self, X, skip_check_array=True)
+        if len(values) != len(codes):
+            raise ValueError(
+                f"Found input variables with inconsistent numbers of samples: "
+                f"[{len(values)}, {len(codes)}]"
+            )
+        joint = Schema((*schema.columns, target))
+        self._learn(np.column_stack([values, codes]), joint, library_of(X))
+
+    def _encode_features(self, X: Any) -> Array:
+        """Encode a table without its target, which is missing; (rows, columns + 1)."""
+        check_is_fitted(self)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        values = encode(X, Schema(self.schema_.columns[:-1]))
+        return np.column_stack([values, np.full(len(values), np.nan)])
+
+    def _restore(self) -> None:
+        super()._restore()
+        self.n_features_in_ = len(self.schema_) - 1
+
+
+def name_target(X: Any, y: Any) -> Hashable:
+    """Name of the target: its own, if no column has it, else one that is free."""
+    taken = {str(name) for name in getattr(X, "columns", ())}
+    own = getattr(y, "name", None)
+    if isinstance(own, str) and own and own not in taken:
+        return own
+    name = "target"
+    while name in taken:
+        name += "_"
+    return name
+
+
+def split_schema(
+    estimator: BaseEstimator, target: Hashable
+) -> tuple[Schema | None, ColumnSchema | None]:
+    """The schema of the features, and that of the target if the user gave one."""
+    schema = estimator.schema
+    if schema is None or target not in schema:
+        return schema, None
+    rest = tuple(column for column in schema if column.name != target)
+    return Schema(rest), schema[target]
