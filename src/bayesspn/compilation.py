@@ -13,8 +13,6 @@ import os
 import tempfile
 from pathlib import Path
 
-from numba.core.caching import _CacheLocator
-
 _FINGERPRINT = "compiled-from.sha256"
 
 
@@ -57,5 +55,7 @@ def _cache_folder(source: Path) -> Path:
     """Where numba keeps the code of a source file: beside it, or below NUMBA_CACHE_DIR."""
     elsewhere = os.environ.get("NUMBA_CACHE_DIR")
     if elsewhere:
+        from numba.core.caching import _CacheLocator  # takes long to import
+
         return Path(elsewhere) / _CacheLocator.get_suitable_cache_subpath(str(source))
     return source.parent / "__pycache__"
