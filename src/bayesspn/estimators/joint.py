@@ -8,18 +8,20 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from bayesspn.estimators.defaults import choose_graph
+from bayesspn.estimators.diagnostics import build_inference_data, invariants, summarise
 from bayesspn.estimators.fitting import sample_chains, stack_traces, warn_if_chains_disagree
 from bayesspn.estimators.questions import Conditional
 from bayesspn.estimators.views import View
 from bayesspn.leaves.columns import Leaves
 from bayesspn.leaves.family import Array
 from bayesspn.model import Model
-from bayesspn.posterior import Posterior, merge_chains
+from bayesspn.posterior import DRAWN_SEED, Posterior, merge_chains
 from bayesspn.posterior_files import save_posterior
 from bayesspn.rows import encode_rows
 from bayesspn.tables import Schema, model_columns
@@ -212,6 +214,53 @@ class JointModel(BaseEstimator):
     def _whole(self) -> View:
         columns = tuple(range(len(self.schema_)))
         return View(self.posterior_, self.schema_, self._library, columns)
+
+    def summary(self, interval: float = 0.9) -> pd.DataFrame:
+        """How well the chains agree, on quantities that do not depend on how nodes are numbered.
+
+        Parameters
+        ----------
+        interval : float, default=0.9
+            Probability of the interval from ``low`` to ``high``.
+
+        Returns
+        -------
+        DataFrame
+            A row per quantity with ``mean``, ``sd``, ``low``, ``high``, effective sample sizes
+            ``ess_bulk`` and ``ess_tail``, and ``r_hat``: near 1 if the chains agree. Quantities
+            are the log-likelihood per training row, the concentrations α (per level) and β, and
+            the number of sum edges that rows go through.
+        """
+        return summarise(self._invariants(), interval)
+
+    def to_arviz(self, X: Any = None) -> Any:
+        """The draws for ArviZ.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (rows, columns), default=None
+            Rows whose log-likelihood is wanted, the training rows as a rule: then LOO and WAIC
+            work. With the estimators that have a target, rows without it: ``joint_`` is of more.
+
+        Returns
+        -------
+        xarray.DataTree
+            Groups ``posterior`` (label-invariant quantities), ``sample_stats`` and, with X,
+            ``log_likelihood``.
+        """
+        scores = None
+        quantities = self._invariants()
+        if X is not None:
+            each = self.posterior_.score_draws(self._whole().encode(X), DRAWN_SEED)
+            chains, length = quantities["beta"].shape
+            starts = np.cumsum([0, *(len(chain) for chain in self.posterior_.draws[:-1])])
+            kept = starts[:, None] + np.arange(length)
+            scores = each[kept.ravel()].reshape(chains, length, -1)
+        return build_inference_data(quantities, scores)
+
+    def _invariants(self) -> dict[str, Array]:
+        check_is_fitted(self)
+        return invariants(self.posterior_, self.trace_, self.thin)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to one file, to be read by `bayesspn.load`.

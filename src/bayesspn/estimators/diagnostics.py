@@ -1,0 +1,127 @@
+"""Have the chains converged? Quantities that do not depend on how nodes are numbered.
+
+Nodes of a network can be renumbered without changing the distribution, and chains do number them
+differently, so weights and leaf parameters cannot be compared between chains. What is compared:
+the fit to the training rows, the hyper-parameters, and how many of the nodes are in use.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from arviz_stats.base.array import array_stats
+
+from bayesspn.leaves.family import Array
+from bayesspn.posterior import Posterior
+from bayesspn.sampling.state import State
+
+#: Fewer draws than this say nothing about convergence.
+_FEWEST_DRAWS = 4
+
+
+def invariants(posterior: Posterior, trace: Array, thin: int) -> dict[str, Array]:
+    """Label-invariant quantities of every draw.
+
+    Chains that were interrupted are cut to the shortest one.
+
+    Parameters
+    ----------
+    posterior : Posterior
+    trace : ndarray of shape (chains, sweeps)
+        Log-likelihood per training row; may be empty.
+    thin : int
+        Sweeps per draw.
+
+    Returns
+    -------
+    dict of str to ndarray of shape (chains, draws) or (chains, draws, levels)
+    """
+    length = min(len(chain) for chain in posterior.draws)
+    states = [chain[:length] for chain in posterior.draws]
+    quantities = {}
+    ends = np.array([int((~np.isnan(row)).sum()) for row in trace])
+    if trace.size and (ends >= length * thin).all():
+        kept = [
+            row[end - len(chain) * thin : end][thin - 1 :: thin][:length]
+            for row, end, chain in zip(trace, ends, posterior.draws, strict=True)
+        ]
+        quantities["log_likelihood"] = np.array(kept)
+    quantities["alpha"] = _collect(states, lambda state: state.hyper.alpha)
+    quantities["beta"] = _collect(states, lambda state: state.hyper.beta[0])
+    quantities["edges_in_use"] = _collect(states, _edges_in_use)
+    return quantities
+
+
+def _collect(states: Any, quantity: Any) -> Array:
+    return np.array([[quantity(state) for state in chain] for chain in states], dtype=np.float64)
+
+
+def _edges_in_use(state: State) -> float:
+    """Number of sum edges that at least one row goes through."""
+    return float(sum((counts > 0).sum() for counts in state.edge_counts))
+
+
+def summarise(quantities: dict[str, Array], interval: float) -> pd.DataFrame:
+    """Mean, spread, effective sample size and R-hat of quantities.
+
+    Parameters
+    ----------
+    quantities : dict of str to ndarray of shape (chains, draws) or (chains, draws, levels)
+    interval : float
+        Probability of the interval given.
+
+    Returns
+    -------
+    DataFrame
+        A row per quantity: ``mean``, ``sd``, ``low``, ``high``, ``ess_bulk``, ``ess_tail``,
+        ``r_hat``; the last three are NaN where draws are too few or do not vary.
+    """
+    rows = {}
+    for name, values in quantities.items():
+        if values.ndim == 2:
+            rows[name] = _summary(values, interval)
+            continue
+        for level in range(values.shape[2]):
+            rows[f"{name}[{level}]"] = _summary(values[:, :, level], interval)
+    return pd.DataFrame.from_dict(rows, orient="index")
+
+
+def _summary(values: Array, interval: float) -> dict[str, float]:
+    low, high = np.quantile(values, [(1 - interval) / 2, (1 + interval) / 2])
+    summary = {"mean": values.mean(), "sd": values.std(), "low": low, "high": high}
+    telling = values.shape[1] >= _FEWEST_DRAWS and np.ptp(values) > 0
+    return summary | {
+        "ess_bulk": float(array_stats.ess(values, method="bulk")) if telling else np.nan,
+        "ess_tail": (
+            float(array_stats.ess(values, method="tail", prob=(0.1, 0.9))) if telling else np.nan
+        ),
+        "r_hat": float(array_stats.rhat(values)) if telling else np.nan,
+    }
+
+
+def build_inference_data(quantities: dict[str, Array], scores: Array | None) -> Any:
+    """The quantities as ArviZ's data tree.
+
+    Parameters
+    ----------
+    quantities : dict of str to ndarray
+        See `invariants`.
+    scores : ndarray of shape (chains, draws, rows) or None
+        Log-likelihood of rows, for LOO and WAIC.
+    """
+    try:
+        from arviz_base import from_dict
+    except ImportError:
+        raise ImportError(
+            "to_arviz needs ArviZ: install it with  pip install 'bayesspn[arviz]'"
+        ) from None
+    levels = [name for name, values in quantities.items() if values.ndim == 3]
+    groups = {"posterior": dict(quantities)}
+    fit = groups["posterior"].pop("log_likelihood", None)
+    if fit is not None:
+        groups["sample_stats"] = {"log_likelihood_per_row": fit}
+    if scores is not None:
+        groups["log_likelihood"] = {"row": scores}
+    return from_dict(groups, dims={name: ["level"] for name in levels} | {"row": ["row_number"]})
