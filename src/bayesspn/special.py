@@ -15,7 +15,7 @@ _HALF_LOG_TWO_PI = 0.5 * math.log(2.0 * math.pi)
 
 
 @nb.njit(cache=True)
-def _stirling_series(x):  # type: ignore[no-untyped-def]
+def stirling_series(x):  # type: ignore[no-untyped-def]
     """What log Γ(x) is above (x − ½) log x − x + ½ log 2π, for x >= 8."""
     inverse = 1.0 / x
     y = inverse * inverse
@@ -31,7 +31,7 @@ def log_gamma_scalar(x):  # type: ignore[no-untyped-def]
     while x < 8.0:
         product *= x
         x += 1.0
-    value = (x - 0.5) * math.log(x) - x + _HALF_LOG_TWO_PI + _stirling_series(x)
+    value = (x - 0.5) * math.log(x) - x + _HALF_LOG_TWO_PI + stirling_series(x)
     return value - math.log(product) if product != 1.0 else value
 
 
@@ -41,8 +41,8 @@ def log_gamma(x):  # type: ignore[no-untyped-def]
     return log_gamma_scalar(x)
 
 
-@nb.vectorize([nb.float64(nb.float64, nb.float64)], cache=True)
-def log_rising(x, n):  # type: ignore[no-untyped-def]
+@nb.njit(cache=True)
+def log_rising_scalar(x, n):  # type: ignore[no-untyped-def]
     """Log of the rising factorial x (x+1) … (x+n-1), that is log Γ(x+n) − log Γ(x), n >= 0."""
     if n == 0.0:
         return 0.0
@@ -55,11 +55,17 @@ def log_rising(x, n):  # type: ignore[no-untyped-def]
         return log_gamma_scalar(x + n) - log_gamma_scalar(x)
     # Stirling's series of both, arranged so that huge arguments do not cancel
     head = (x - 0.5) * math.log1p(n / x) + n * (math.log(x + n) - 1.0)
-    return head + _stirling_series(x + n) - _stirling_series(x)
+    return head + stirling_series(x + n) - stirling_series(x)
 
 
 @nb.vectorize([nb.float64(nb.float64, nb.float64)], cache=True)
-def log_gammainc(a, x):  # type: ignore[no-untyped-def]
+def log_rising(x, n):  # type: ignore[no-untyped-def]
+    """Log of the rising factorial x (x+1) … (x+n-1), that is log Γ(x+n) − log Γ(x), n >= 0."""
+    return log_rising_scalar(x, n)
+
+
+@nb.njit(cache=True)
+def log_gammainc_scalar(a, x):  # type: ignore[no-untyped-def]
     """Log of the regularised lower incomplete gamma function P(a, x), also where P underflows."""
     if x <= 0.0:
         return -np.inf
@@ -92,3 +98,22 @@ def log_gammainc(a, x):  # type: ignore[no-untyped-def]
         if abs(delta - 1.0) < 1e-16:
             break
     return math.log1p(-min(1.0, math.exp(log_head) * fraction))
+
+
+@nb.vectorize([nb.float64(nb.float64, nb.float64)], cache=True)
+def log_gammainc(a, x):  # type: ignore[no-untyped-def]
+    """Log of the regularised lower incomplete gamma function P(a, x), also where P underflows."""
+    return log_gammainc_scalar(a, x)
+
+
+@nb.njit(cache=True)
+def scaled_erfc_scalar(x):  # type: ignore[no-untyped-def]
+    """Scaled complementary error function exp(x²) erfc(x) for x >= 0, which never underflows."""
+    if x < 8.0:
+        return math.exp(x * x) * math.erfc(x)
+    y = 0.5 / (x * x)
+    term, total = 1.0, 1.0
+    for k in range(1, 16):
+        term *= -(2 * k - 1) * y
+        total += term
+    return total / (x * math.sqrt(math.pi))

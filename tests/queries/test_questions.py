@@ -52,13 +52,13 @@ def test_probability_of_ranges_matches_integration(model, oracle):
 
 
 def test_probability_of_several_columns_matches_enumeration(model, oracle):
-    joint = oracle.density(city=[0, 2], member=[1], visits=np.arange(4, 400)).sum()
-    assert model.probability("city in [Oslo, Wien] and member and visits > 3") == pytest.approx(
+    joint = oracle.density(city=[0, 2], member=[1], visits=np.arange(13)).sum()
+    assert model.probability("city in [Oslo, Wien] and member and visits <= 12") == pytest.approx(
         joint, rel=1e-6
     )
-    given = oracle.density(visits=np.arange(4, 400)).sum()
+    given = oracle.density(visits=np.arange(13)).sum()
     assert model.probability(
-        {"city": ["Oslo", "Wien"], "member": True}, given="visits > 3"
+        {"city": ["Oslo", "Wien"], "member": True}, given="visits <= 12"
     ) == pytest.approx(joint / given, rel=1e-6)
 
 
@@ -206,7 +206,7 @@ def test_intervals_are_quantiles_over_networks_with_drawn_parameters(model):
     rows = np.full((2, 6), np.nan)
     rows[:, 4] = 1.0
     rows[0, 5] = 1.0
-    joint, given = np.exp(model.posterior_.score_draws(rows, DRAWN_SEED)).T[:, :2].T
+    joint, given = np.exp(model.posterior_.score_draws(rows, DRAWN_SEED)).T
     low, high = np.quantile(joint / given, [0.05, 0.95])
     answer = model.probability("member", given="city = Rome", interval=0.9)
     assert (answer.low, answer.high) == pytest.approx((low, high), rel=1e-5)
@@ -294,7 +294,7 @@ def test_dependence_tells_related_columns(model):
 
 def test_impossible_evidence_names_the_culprit(model):
     with pytest.raises(QuestionError, match="'wait'") as error:
-        model.probability("member", given={"city": "Rome", "wait": (-1e9, -1e8), "visits": 2})
+        model.probability("member", given={"city": "Rome", "wait": (-2, -1), "visits": 2})
     assert "'city'" not in str(error.value)
     with pytest.raises(QuestionError, match="contradict"):
         model.condition("size > 3").probability("member", given="size < 2")
@@ -336,7 +336,7 @@ def test_surprise_grows_in_the_tails(model):
 
 def test_unusual_rows_stand_out(model):
     rows = model.sample(60, random_state=4)
-    rows.loc[0, ["size", "visits"]] = (12.0, 0)
+    rows.loc[0, ["size", "visits"]] = (60.0, 0)
     rows.loc[1, "price"] = np.nan
     scores = model.anomaly_score(rows)
     assert scores.argmax() == 0

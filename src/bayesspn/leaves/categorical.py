@@ -53,8 +53,7 @@ class Categorical(Family):
         return log_rising(hyper, totals).sum(axis=-1) - log_rising(hyper.sum(axis=-1), n)
 
     def log_predictive(self, hyper: Array, statistics: Array, log_base: Array) -> Array:
-        log_mean = np.log(hyper) - np.log(hyper.sum(axis=-1, keepdims=True))
-        return log_mean[..., statistics.argmax(axis=1)] + log_base
+        return _log_mean(hyper)[..., statistics.argmax(axis=1)] + log_base
 
     def draw_parameters(self, rng: np.random.Generator, hyper: Array) -> tuple[Array, Array]:
         return draw_log_dirichlet(rng, hyper), np.zeros(hyper.shape[:-1])
@@ -63,3 +62,39 @@ class Categorical(Family):
         upper = np.cumsum(np.exp(eta), axis=-1)
         u = rng.random(eta.shape[:-1]) * upper[..., -1]
         return (u[..., None] >= upper[..., :-1]).sum(axis=-1).astype(np.float64)
+
+    def log_mass(
+        self, eta: Array, low: Array | float, high: Array | float, constants: Array
+    ) -> Array:
+        inside = np.where(_codes_within(low, high, eta.shape[-1]), eta, -np.inf)
+        largest = inside.max(axis=-1)
+        top = np.where(np.isneginf(largest), 0.0, largest)
+        with np.errstate(divide="ignore"):
+            return np.minimum(top + np.log(np.exp(inside - top[..., None]).sum(axis=-1)), 0.0)
+
+    def log_mass_predictive(
+        self, hyper: Array, low: Array | float, high: Array | float, constants: Array
+    ) -> Array:
+        return self.log_mass(_log_mean(hyper), low, high, constants)
+
+    def moments(
+        self, eta: Array, low: Array | float, high: Array | float, constants: Array
+    ) -> Array:
+        inside = np.where(_codes_within(low, high, eta.shape[-1]), np.exp(eta), 0.0)
+        return np.stack([inside @ np.arange(eta.shape[-1]) ** float(k) for k in range(3)])
+
+    def moments_predictive(
+        self, hyper: Array, low: Array | float, high: Array | float, constants: Array
+    ) -> Array:
+        return self.moments(_log_mean(hyper), low, high, constants)
+
+
+def _log_mean(hyper: Array) -> Array:
+    """Log of the mean probabilities of Dirichlet distributions; shape (..., K)."""
+    return np.log(hyper) - np.log(hyper.sum(axis=-1, keepdims=True))
+
+
+def _codes_within(low: Array | float, high: Array | float, n: int) -> NDArray[np.bool_]:
+    """Which of the codes 0 … n − 1 lie in each interval; shape (..., n)."""
+    codes = np.arange(n)
+    return (codes >= np.asarray(low)[..., None]) & (codes <= np.asarray(high)[..., None])

@@ -7,6 +7,8 @@ from numpy.typing import NDArray
 
 from bayesspn.leaves.family import Array, Family
 from bayesspn.leaves.gamma_draws import draw_limited_gamma
+from bayesspn.leaves.heavy import EXPONENTIAL, heavy_moments, log_heavy_mass
+from bayesspn.leaves.survival import exponential_moments, log_survival_mass
 from bayesspn.special import log_gamma, log_gammainc
 
 
@@ -64,3 +66,27 @@ class Exponential(Family):
 
     def draw_values(self, rng: np.random.Generator, eta: Array, constants: Array) -> Array:
         return constants[..., 0] * rng.standard_exponential(eta.shape[:-1]) / -eta[..., 0]
+
+    def log_mass(
+        self, eta: Array, low: Array | float, high: Array | float, constants: Array
+    ) -> Array:
+        rate = -eta[..., 0] / constants[0]
+        with np.errstate(over="ignore"):
+            return log_survival_mass(rate * np.maximum(low, 0.0), rate * np.maximum(high, 0.0))
+
+    def log_mass_predictive(
+        self, hyper: Array, low: Array | float, high: Array | float, constants: Array
+    ) -> Array:
+        return log_heavy_mass(EXPONENTIAL, hyper, low, high, constants)
+
+    def moments(
+        self, eta: Array, low: Array | float, high: Array | float, constants: Array
+    ) -> Array:
+        with np.errstate(over="ignore"):
+            mean = -constants[0] / eta[..., 0]
+        return exponential_moments(np.maximum(low, 0.0), np.maximum(high, 0.0), mean)
+
+    def moments_predictive(
+        self, hyper: Array, low: Array | float, high: Array | float, constants: Array
+    ) -> Array:
+        return heavy_moments(EXPONENTIAL, hyper, low, high, constants)

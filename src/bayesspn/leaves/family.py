@@ -86,6 +86,57 @@ class Family(ABC):
     def draw_values(self, rng: np.random.Generator, eta: Array, constants: Array) -> Array:
         """Draw one value for each η; shape (...)."""
 
+    @abstractmethod
+    def log_mass(
+        self, eta: Array, low: Array | float, high: Array | float, constants: Array
+    ) -> Array:
+        """Log probability of low <= x <= high, parameters given.
+
+        Accurate in the tails, where the probability itself would underflow; −inf where an interval
+        holds nothing of the support, as a single point of a continuous family does.
+
+        Parameters
+        ----------
+        eta : ndarray of shape (..., t)
+            Natural parameters.
+        low, high : float or ndarray
+            Ends of the interval in the user's units, perhaps infinite, both included. Their shape
+            broadcasts with the leading axes of ``eta``.
+        constants : ndarray of shape (c,)
+
+        Returns
+        -------
+        ndarray of the broadcast shape
+        """
+
+    @abstractmethod
+    def log_mass_predictive(
+        self, hyper: Array, low: Array | float, high: Array | float, constants: Array
+    ) -> Array:
+        """Log probability of low <= x <= high, parameters integrated out.
+
+        As `log_mass`, with hyper-parameters of shape (..., h).
+        """
+
+    @abstractmethod
+    def moments(
+        self, eta: Array, low: Array | float, high: Array | float, constants: Array
+    ) -> Array:
+        """E[x^k; low <= x <= high] for k = 0, 1, 2, parameters given; shape (3, ...).
+
+        The arguments are those of `log_mass`; k = 0 is the probability itself.
+        """
+
+    @abstractmethod
+    def moments_predictive(
+        self, hyper: Array, low: Array | float, high: Array | float, constants: Array
+    ) -> Array:
+        """E[x^k; low <= x <= high] for k = 0, 1, 2, parameters integrated out; shape (3, ...).
+
+        Heavy tails have no moments: over an unbounded interval the result is infinite where the
+        integral diverges (+inf for a mean that is not defined).
+        """
+
     def log_marginal(self, hyper: Array, n: Array, totals: Array) -> Array:
         """Log marginal likelihood of n values without the base measure; shape (...)."""
         return self.log_normaliser(self.posterior(hyper, n, totals)) - self.log_normaliser(hyper)

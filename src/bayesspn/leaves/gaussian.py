@@ -7,6 +7,8 @@ from numpy.typing import NDArray
 
 from bayesspn.leaves.family import Array, Family
 from bayesspn.leaves.gamma_draws import draw_limited_gamma
+from bayesspn.leaves.heavy import GAUSSIAN, heavy_moments, log_heavy_mass
+from bayesspn.leaves.normal import log_normal_mass, normal_moments
 from bayesspn.special import log_gamma, log_gammainc
 
 _HALF_LOG_TWO_PI = 0.5 * np.log(2.0 * np.pi)
@@ -26,6 +28,7 @@ class Gaussian(Family):
 
     name = "gaussian"
     measure = "continuous"
+    _tails = GAUSSIAN
 
     def invalid(self, values: Array, n_categories: int) -> NDArray[np.bool_]:
         return ~np.isfinite(values)
@@ -100,3 +103,41 @@ class Gaussian(Family):
         standard = eta[..., 0] / precision
         standard = standard + rng.standard_normal(precision.shape) / np.sqrt(precision)
         return self._backward(constants[..., 0] + constants[..., 1] * standard)
+
+    def _standard_end(self, end: Array | float, constants: Array) -> Array:
+        with np.errstate(over="ignore"):
+            return (np.asarray(end, dtype=np.float64) - constants[0]) / constants[1]
+
+    def log_mass(
+        self, eta: Array, low: Array | float, high: Array | float, constants: Array
+    ) -> Array:
+        mean, deviation = mean_deviation(eta)
+        with np.errstate(over="ignore"):
+            left = (self._standard_end(low, constants) - mean) / deviation
+            right = (self._standard_end(high, constants) - mean) / deviation
+        return log_normal_mass(left, right)
+
+    def log_mass_predictive(
+        self, hyper: Array, low: Array | float, high: Array | float, constants: Array
+    ) -> Array:
+        return log_heavy_mass(self._tails, hyper, low, high, constants)
+
+    def moments(
+        self, eta: Array, low: Array | float, high: Array | float, constants: Array
+    ) -> Array:
+        mean, deviation = mean_deviation(eta)
+        low, high = np.asarray(low, dtype=np.float64), np.asarray(high, dtype=np.float64)
+        return normal_moments(
+            low, high, constants[0] + constants[1] * mean, constants[1] * deviation
+        )
+
+    def moments_predictive(
+        self, hyper: Array, low: Array | float, high: Array | float, constants: Array
+    ) -> Array:
+        return heavy_moments(self._tails, hyper, low, high, constants)
+
+
+def mean_deviation(eta: Array) -> tuple[Array, Array]:
+    """Mean and standard deviation of natural parameters, in the column's scale; shape (...)."""
+    precision = -2.0 * eta[..., 1]
+    return eta[..., 0] / precision, 1.0 / np.sqrt(precision)

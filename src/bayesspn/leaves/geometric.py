@@ -7,7 +7,12 @@ import numpy as np
 from bayesspn.leaves.counts import Counts
 from bayesspn.leaves.family import Array
 from bayesspn.leaves.gamma_draws import draw_log_gamma
+from bayesspn.leaves.sums import BETA_GEOMETRIC, GEOMETRIC, count_moments, log_count_mass
+from bayesspn.leaves.survival import log_survival_mass
 from bayesspn.special import log_gamma, log_rising
+
+#: A failure probability within rounding of 1 is taken for this, or counts would overflow.
+_LARGEST_LOG_FAILURE = -1e-15
 
 
 class Geometric(Counts):
@@ -47,6 +52,27 @@ class Geometric(Counts):
         return (log_failure - log_total)[..., None], log_total - log_success
 
     def draw_values(self, rng: np.random.Generator, eta: Array, constants: Array) -> Array:
-        # inversion; the clip keeps a failure probability within rounding of 1 from overflowing
-        log_failure = np.minimum(eta[..., 0], -1e-15)
+        log_failure = np.minimum(eta[..., 0], _LARGEST_LOG_FAILURE)  # inversion
         return np.floor(-rng.standard_exponential(eta.shape[:-1]) / log_failure)
+
+    def log_mass(
+        self, eta: Array, low: Array | float, high: Array | float, constants: Array
+    ) -> Array:
+        decay = -np.minimum(eta[..., 0], _LARGEST_LOG_FAILURE)
+        first, behind = np.ceil(np.maximum(low, 0.0)), np.floor(np.maximum(high, -1.0)) + 1.0
+        return log_survival_mass(decay * first, decay * behind)
+
+    def log_mass_predictive(
+        self, hyper: Array, low: Array | float, high: Array | float, constants: Array
+    ) -> Array:
+        return log_count_mass(BETA_GEOMETRIC, hyper, low, high)
+
+    def moments(
+        self, eta: Array, low: Array | float, high: Array | float, constants: Array
+    ) -> Array:
+        return count_moments(GEOMETRIC, np.minimum(eta, _LARGEST_LOG_FAILURE), low, high)
+
+    def moments_predictive(
+        self, hyper: Array, low: Array | float, high: Array | float, constants: Array
+    ) -> Array:
+        return count_moments(BETA_GEOMETRIC, hyper, low, high)

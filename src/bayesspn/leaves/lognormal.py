@@ -6,7 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayesspn.leaves.family import Array
-from bayesspn.leaves.gaussian import Gaussian
+from bayesspn.leaves.gaussian import Gaussian, mean_deviation
+from bayesspn.leaves.heavy import LOGNORMAL
+from bayesspn.leaves.normal import lognormal_moments
 
 _LARGEST_LOG = 700.0
 
@@ -20,6 +22,7 @@ class LogNormal(Gaussian):
     """
 
     name = "lognormal"
+    _tails = LOGNORMAL
 
     def invalid(self, values: Array, n_categories: int) -> NDArray[np.bool_]:
         return ~(np.isfinite(values) & (values > 0))
@@ -36,3 +39,19 @@ class LogNormal(Gaussian):
 
     def _resolution(self, values: Array, resolution: float) -> float:
         return resolution * float(np.exp(-values.min()))
+
+    def _standard_end(self, end: Array | float, constants: Array) -> Array:
+        return super()._standard_end(_log_end(end), constants)
+
+    def moments(
+        self, eta: Array, low: Array | float, high: Array | float, constants: Array
+    ) -> Array:
+        mean, deviation = mean_deviation(eta)
+        mean, deviation = constants[0] + constants[1] * mean, constants[1] * deviation
+        return lognormal_moments(_log_end(low), _log_end(high), mean, deviation)
+
+
+def _log_end(end: Array | float) -> Array:
+    """Logarithm of an end of an interval; −inf at zero and below."""
+    with np.errstate(divide="ignore"):
+        return np.log(np.maximum(end, 0.0))

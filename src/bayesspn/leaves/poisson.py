@@ -7,6 +7,7 @@ import numpy as np
 from bayesspn.leaves.counts import Counts
 from bayesspn.leaves.family import Array
 from bayesspn.leaves.gamma_draws import draw_log_gamma
+from bayesspn.leaves.sums import NEGATIVE_BINOMIAL, POISSON, count_moments, log_count_mass
 from bayesspn.special import log_gamma, log_rising
 
 #: Counts beyond 2^53 are not whole numbers in a float.
@@ -55,3 +56,23 @@ class Poisson(Counts):
     def draw_values(self, rng: np.random.Generator, eta: Array, constants: Array) -> Array:
         rate = np.exp(np.minimum(eta[..., 0], _LARGEST_LOG_RATE))
         return rng.poisson(rate).astype(np.float64)
+
+    def log_mass(
+        self, eta: Array, low: Array | float, high: Array | float, constants: Array
+    ) -> Array:
+        return log_count_mass(POISSON, eta, low, high)
+
+    def log_mass_predictive(
+        self, hyper: Array, low: Array | float, high: Array | float, constants: Array
+    ) -> Array:
+        return log_count_mass(NEGATIVE_BINOMIAL, hyper, low, high)
+
+    def moments(
+        self, eta: Array, low: Array | float, high: Array | float, constants: Array
+    ) -> Array:
+        return count_moments(POISSON, eta, low, high)
+
+    def moments_predictive(
+        self, hyper: Array, low: Array | float, high: Array | float, constants: Array
+    ) -> Array:
+        return count_moments(NEGATIVE_BINOMIAL, hyper, low, high)
