@@ -85,7 +85,8 @@ class Questions:
         event : str or dict
             A conjunction of comparisons, ranges and sets: ``"income > 50 and sex == 'F'"``,
             ``"30 <= age < 40"``, ``{"job": ["clerk", "nurse"]}``. Equality with a number means
-            recorded as that number.
+            recorded as that number. Text may go on with a bar and evidence:
+            ``"income > 50 | sex == 'F'"``.
         given : str or dict, default=None
             Evidence of the same form.
         interval : float, default=None
@@ -96,7 +97,10 @@ class Questions:
         float or Answer
         """
         view = self._view()
-        wanted = view.event(event)
+        if isinstance(event, str):
+            wanted, view = view.question(event)
+        else:
+            wanted = view.event(event)
         view = view.given(given)
 
         def ask(inquiry: Inquiry) -> Array:
