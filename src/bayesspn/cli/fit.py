@@ -10,17 +10,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bayesspn.cli.errors import INTERRUPTED, CommandError, say
+from bayesspn.cli.errors import INTERRUPTED, say
 from bayesspn.cli.options import (
+    ColumnsOption,
+    DropOption,
     ForceOption,
     FormatOption,
     JsonOption,
     SeedOption,
     TableArgument,
     check_new_file,
-    find_columns,
     number_or_auto,
     numbers_or_auto,
+    read_columns,
     whole_or_auto,
 )
 from bayesspn.cli.output import count, print_json
@@ -68,24 +70,8 @@ def fit(
             show_default=False,
         ),
     ] = None,
-    columns: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--columns",
-            metavar="A,B",
-            help="Columns to learn; all if not given. May be repeated.",
-            show_default=False,
-        ),
-    ] = None,
-    drop: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--drop",
-            metavar="A,B",
-            help="Columns not to learn, such as names. May be repeated.",
-            show_default=False,
-        ),
-    ] = None,
+    columns: ColumnsOption = None,
+    drop: DropOption = None,
     chains: Annotated[int, _count("--chains", 1, "Independent chains, averaged.")] = 4,
     burn_in: Annotated[int, _count("--burn-in", 0, "Sweeps before the first draw.")] = 200,
     draws: Annotated[int, _count("--draws", 1, "Draws that a chain keeps.")] = 50,
@@ -153,7 +139,7 @@ def fit(
     check_new_file(output, force)
     if products not in ("auto", "shared", "cross"):
         raise typer.BadParameter(f"{products!r} is not one of shared, cross and auto")
-    data = _read(table, chosen, columns or [], drop or [])
+    data = read_columns(table, chosen, columns, drop)
     model = _build(
         schema,
         depth=depth,
@@ -194,19 +180,6 @@ def fit(
             f"were wanted{again}"
         )
         raise typer.Exit(INTERRUPTED)
-
-
-def _read(path: Path, chosen: Any, columns: list[str], drop: list[str]) -> pd.DataFrame:
-    from bayesspn.tables import read_table
-
-    table = read_table(path, chosen)
-    names = table.columns.tolist()
-    kept = find_columns(columns, names, path) or names
-    dropped = find_columns(drop, names, path)
-    kept = [name for name in kept if name not in dropped]
-    if not kept:
-        raise CommandError(f"{path}: no column is left to learn")
-    return table[kept]
 
 
 def _build(schema: Path | None, **parameters: Any) -> BayesianSPN:

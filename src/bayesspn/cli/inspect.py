@@ -11,6 +11,8 @@ import typer
 from bayesspn.cli.errors import say
 from bayesspn.cli.fit import describe_agreement
 from bayesspn.cli.options import (
+    ColumnsOption,
+    DropOption,
     ForceOption,
     FormatOption,
     JsonOption,
@@ -18,6 +20,7 @@ from bayesspn.cli.options import (
     TableArgument,
     check_new_file,
     load_model,
+    read_columns,
 )
 from bayesspn.cli.output import STREAM, align, count, frame_rows, print_json, show
 
@@ -81,6 +84,8 @@ def schema(
         Path,
         typer.Option("--output", "-o", metavar="FILE", help="File for the schema; `-` prints it."),
     ] = STREAM,
+    columns: ColumnsOption = None,
+    drop: DropOption = None,
     force: ForceOption = False,
     chosen: FormatOption = None,
     as_json: JsonOption = False,
@@ -93,12 +98,12 @@ def schema(
 
     `bayesspn fit patients.csv --schema patients.json -o patients.bspn`
     """
-    from bayesspn.tables import infer_schema, read_table
+    from bayesspn.tables import infer_schema
     from bayesspn.tables.schema_files import schema_to_json
 
     if output != STREAM:
         check_new_file(output, force)
-    found = infer_schema(read_table(table, chosen))
+    found = infer_schema(read_columns(table, chosen, columns, drop))
     text = schema_to_json(found)
     if output == STREAM:
         print(text, end="")  # the file is JSON itself

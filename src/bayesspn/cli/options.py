@@ -12,6 +12,8 @@ import typer
 from bayesspn.cli.errors import CommandError
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from bayesspn.estimators.joint import JointModel
     from bayesspn.tables import Schema
 
@@ -61,6 +63,24 @@ GivenOption = Annotated[
         "--given",
         metavar="TEXT",
         help="What is known, such as `age > 30, sex = F`.",
+        show_default=False,
+    ),
+]
+ColumnsOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--columns",
+        metavar="A,B",
+        help="Columns to learn; all if not given. May be repeated.",
+        show_default=False,
+    ),
+]
+DropOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--drop",
+        metavar="A,B",
+        help="Columns to leave out, such as names. May be repeated.",
         show_default=False,
     ),
 ]
@@ -116,6 +136,22 @@ def find_columns(wanted: Sequence[str], names: Sequence[Hashable], where: object
                 )
             found.append(known[part])
     return found
+
+
+def read_columns(
+    path: Path, chosen: Format | None, columns: list[str] | None, drop: list[str] | None
+) -> pd.DataFrame:
+    """Read the columns of a table that are to be learned."""
+    from bayesspn.tables import read_table
+
+    table = read_table(path, chosen)
+    names = table.columns.tolist()
+    kept = find_columns(columns or [], names, path) or names
+    dropped = find_columns(drop or [], names, path)
+    kept = [name for name in dict.fromkeys(kept) if name not in dropped]
+    if not kept:
+        raise CommandError(f"{path}: no column is left to learn")
+    return table[kept]
 
 
 def find_column(name: str, schema: Schema) -> Hashable:

@@ -11,6 +11,7 @@ import typer
 
 from bayesspn.cli.errors import CommandError, say
 from bayesspn.cli.options import (
+    DropOption,
     FormatOption,
     GivenOption,
     JsonOption,
@@ -40,15 +41,6 @@ KeepOption = Annotated[
         "--keep",
         metavar="A,B",
         help="Columns of TABLE to copy to the output, such as names. May be repeated.",
-        show_default=False,
-    ),
-]
-DropOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--drop",
-        metavar="A,B",
-        help="Columns of TABLE to leave out. May be repeated.",
         show_default=False,
     ),
 ]
