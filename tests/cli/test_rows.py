@@ -85,19 +85,21 @@ def test_unknown_columns_can_be_kept_or_dropped(run, table, scores):
     more = table.assign(name=[f"p{k}" for k in range(80)], note="x").to_csv(index=False)
     result = run("score", "@m.bspn", "-", input=more, code=1)
     assert result.stderr == (
-        "error: -: column 'name' is not in the schema; drop it from the table\n"
+        "error: standard input: column 'name' is not in the schema; drop it from the table\n"
     )
     found = csv(run("score", "@m.bspn", "-", "--keep", "name,age", "--drop", "note", input=more))
     assert list(found.columns) == ["name", "age", "log_density"]
     np.testing.assert_allclose(found["log_density"], scores)
     assert found["name"][7] == "p7"
-    result = run("impute", "@m.bspn", "-", "--keep", "age", "--drop", "name,note", input=more, code=1)
+    result = run(
+        "impute", "@m.bspn", "-", "--keep", "age", "--drop", "name,note", input=more, code=1
+    )
     assert "the output has a column 'age' of its own" in result.stderr
 
 
 def test_absent_columns_count_as_missing(run, model, table):
     result = run("score", "@m.bspn", "-", input=table.drop(columns="ill").to_csv(index=False))
-    assert result.stderr == "note: - lacks 'ill'; what it lacks counts as missing\n"
+    assert result.stderr == "note: standard input lacks 'ill'; what it lacks counts as missing\n"
     expected = model.score_samples(table.assign(ill=np.nan))
     np.testing.assert_allclose(csv(result)["log_density"], expected)
 
@@ -108,7 +110,7 @@ def test_a_table_without_rows_gives_none(run, document):
     assert document("score", "@m.bspn", "-", input=header) == {"rows": []}
     assert document("impute", "@m.bspn", "-", input=header) == {"rows": []}
     result = run("score", "@m.bspn", "-", "--mean", input=header, code=1)
-    assert result.stderr == "error: -: has no rows, so there is no mean\n"
+    assert result.stderr == "error: standard input: has no rows, so there is no mean\n"
 
 
 @pytest.fixture(scope="session")

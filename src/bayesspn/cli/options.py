@@ -115,7 +115,7 @@ def _number_or_auto(text: str, number: Any, what: str) -> Any:
         raise typer.BadParameter(f"{text!r} is neither {what} nor auto") from None
 
 
-def find_columns(wanted: Sequence[str], names: Sequence[Hashable], where: object) -> list[Hashable]:
+def find_columns(wanted: Sequence[str], names: Sequence[Hashable], where: str) -> list[Hashable]:
     """Columns by their names; an option may list several with commas between them.
 
     Examples
@@ -138,6 +138,11 @@ def find_columns(wanted: Sequence[str], names: Sequence[Hashable], where: object
     return found
 
 
+def name_input(path: Path) -> str:
+    """What messages call a table."""
+    return "standard input" if str(path) == "-" else str(path)
+
+
 def read_columns(
     path: Path, chosen: Format | None, columns: list[str] | None, drop: list[str] | None
 ) -> pd.DataFrame:
@@ -146,11 +151,11 @@ def read_columns(
 
     table = read_table(path, chosen)
     names = table.columns.tolist()
-    kept = find_columns(columns or [], names, path) or names
-    dropped = find_columns(drop or [], names, path)
+    kept = find_columns(columns or [], names, name_input(path)) or names
+    dropped = find_columns(drop or [], names, name_input(path))
     kept = [name for name in dict.fromkeys(kept) if name not in dropped]
     if not kept:
-        raise CommandError(f"{path}: no column is left to learn")
+        raise CommandError(f"{name_input(path)}: no column is left to learn")
     return table[kept]
 
 
@@ -163,10 +168,10 @@ def find_column(name: str, schema: Schema) -> Hashable:
 
 def load_model(path: Path) -> JointModel:
     """Read a fitted model of any kind."""
+    with open(path, "rb"):  # the usual words for a file that is not there, at once
+        pass
     from bayesspn.estimators import load
 
-    with open(path, "rb"):  # the usual words for a file that is not there
-        pass
     model: JointModel = load(path)
     return model
 

@@ -21,6 +21,7 @@ from bayesspn.cli.options import (
     TableArgument,
     find_columns,
     load_model,
+    name_input,
 )
 from bayesspn.cli.output import STREAM, deliver, print_json
 
@@ -107,7 +108,7 @@ def _print_mean(table: Path, pieces: Iterator[pd.DataFrame], as_json: bool) -> N
         total += float(piece["log_density"].sum())
         rows += len(piece)
     if not rows:
-        raise CommandError(f"{table}: has no rows, so there is no mean")
+        raise CommandError(f"{name_input(table)}: has no rows, so there is no mean")
     if as_json:
         print_json({"mean_log_density": total / rows, "rows": rows})
     else:
@@ -249,8 +250,10 @@ def _split(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Columns to copy to the output, and those that the model is to see."""
     names = table.columns.tolist()
-    kept = find_columns(keep, names, path)
-    unseen = find_columns(drop, names, path) + [name for name in kept if name not in schema]
+    kept = find_columns(keep, names, name_input(path))
+    unseen = find_columns(drop, names, name_input(path)) + [
+        name for name in kept if name not in schema
+    ]
     return table[kept], table.drop(columns=list(set(unseen)))
 
 
@@ -270,7 +273,7 @@ def _tell_absent(table: pd.DataFrame, schema: Schema, path: Path) -> None:
     absent = tuple(name for name in schema.names if name not in table.columns)
     if 0 < len(absent) < len(schema):
         listed = list_some(absent).removeprefix("known are ")
-        say(f"note: {path} lacks {listed}; what it lacks counts as missing")
+        say(f"note: {name_input(path)} lacks {listed}; what it lacks counts as missing")
 
 
 @contextlib.contextmanager
@@ -284,4 +287,4 @@ def _located(path: Path, start: int) -> Iterator[None]:
         if not type(error).__module__.startswith("bayesspn."):
             raise
         place = f" counting from row {start:,} on:" if start else ""
-        raise CommandError(f"{path}:{place} {error}") from None
+        raise CommandError(f"{name_input(path)}:{place} {error}") from None
