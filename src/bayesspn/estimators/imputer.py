@@ -166,8 +166,9 @@ class SPNImputer(OneToOneFeatureMixin, TransformerMixin, JointModel):
 
     def _encode(self, X: Any) -> Array:
         check_is_fitted(self)
+        values = encode(X, self.schema_)
         validate_data(self, X, reset=False, skip_check_array=True)
-        return encode(X, self.schema_)
+        return values
 
     def _draw(self, values: Array, seed: int) -> Array:
         if not len(values):
@@ -177,4 +178,6 @@ class SPNImputer(OneToOneFeatureMixin, TransformerMixin, JointModel):
     def _give_back(self, filled: Array, values: Array, X: Any) -> Any:
         recorded = as_recorded(filled, self.schema_)
         # observed cells are not rounded
-        return decode(np.where(np.isnan(values), recorded, values), self.schema_, X)
+        library = library_of(X)
+        like = X if library == "pandas" else library  # a pandas frame lends its index
+        return decode(np.where(np.isnan(values), recorded, values), self.schema_, like)
