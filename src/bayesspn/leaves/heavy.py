@@ -14,6 +14,7 @@ import math
 import numba as nb
 import numpy as np
 
+from bayesspn.compilation import when_called
 from bayesspn.leaves.family import Array
 from bayesspn.leaves.student import log_student_mass
 from bayesspn.special import log_gammainc_scalar, log_rising_scalar
@@ -299,8 +300,10 @@ def _log_lomax_mass(p, low, high):  # type: ignore[no-untyped-def]
     return log_survival + math.log(-math.expm1(-drop))
 
 
-@nb.guvectorize(
-    "(i8, f8[:], f8, f8, f8[:], f8[:])", "(),(h),(),(),(c)->()", nopython=True, cache=True
+@when_called(
+    nb.guvectorize(
+        "(i8, f8[:], f8, f8, f8[:], f8[:])", "(),(h),(),(),(c)->()", nopython=True, cache=True
+    )
 )
 def _log_mass(kind, hyper, low, high, constants, result):  # type: ignore[no-untyped-def]
     p = _describe(kind, hyper, constants, 0.0)
@@ -313,11 +316,13 @@ def _log_mass(kind, hyper, low, high, constants, result):  # type: ignore[no-unt
     result[0] = min(log_top + math.log(total[0]), 0.0) if total[0] > 0.0 else -np.inf
 
 
-@nb.guvectorize(
-    "(i8, f8[:], f8, f8, f8[:], f8[:], f8[:])",
-    "(),(h),(),(),(c),(k)->(k)",
-    nopython=True,
-    cache=True,
+@when_called(
+    nb.guvectorize(
+        "(i8, f8[:], f8, f8, f8[:], f8[:], f8[:])",
+        "(),(h),(),(),(c),(k)->(k)",
+        nopython=True,
+        cache=True,
+    )
 )
 def _moments(kind, hyper, low, high, constants, powers, result):  # type: ignore[no-untyped-def]
     p = _describe(kind, hyper, constants, math.log(high) if high > 0.0 else 0.0)

@@ -12,6 +12,7 @@ import math
 import numba as nb
 import numpy as np
 
+from bayesspn.compilation import when_called
 from bayesspn.leaves.family import Array
 from bayesspn.special import log_gamma_scalar, log_rising_scalar, stirling_series
 
@@ -257,7 +258,9 @@ def _sum(kind, p, low, high, total):  # type: ignore[no-untyped-def]
     return log_top
 
 
-@nb.guvectorize("(i8, f8[:], f8, f8, f8[:])", "(),(h),(),()->()", nopython=True, cache=True)
+@when_called(
+    nb.guvectorize("(i8, f8[:], f8, f8, f8[:])", "(),(h),(),()->()", nopython=True, cache=True)
+)
 def _log_mass(kind, parameters, low, high, result):  # type: ignore[no-untyped-def]
     p = _describe(parameters)
     if kind == BETA_GEOMETRIC and high == np.inf:  # its tail may reach beyond all floats
@@ -270,8 +273,10 @@ def _log_mass(kind, parameters, low, high, result):  # type: ignore[no-untyped-d
     result[0] = min(log_top + math.log(total[0]), 0.0) if total[0] > 0.0 else -np.inf
 
 
-@nb.guvectorize(
-    "(i8, f8[:], f8, f8, f8[:], f8[:])", "(),(h),(),(),(k)->(k)", nopython=True, cache=True
+@when_called(
+    nb.guvectorize(
+        "(i8, f8[:], f8, f8, f8[:], f8[:])", "(),(h),(),(),(k)->(k)", nopython=True, cache=True
+    )
 )
 def _moments(kind, parameters, low, high, powers, result):  # type: ignore[no-untyped-def]
     p = _describe(parameters)
