@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 from scipy import integrate, special
 
-from bayesspn.special import log_gamma, log_gamma_scalar, log_gammainc, log_rising
+from bayesspn.special import (
+    log_gamma,
+    log_gamma_scalar,
+    log_gammainc,
+    log_rising,
+    scaled_erfc_scalar,
+)
 
 EPS = np.finfo(float).eps
 
@@ -162,3 +168,10 @@ def test_log_gammainc_grows_by_the_gamma_density():
         area, _ = integrate.quad(density, low, high, epsabs=1e-13)
         grown = np.exp(log_gammainc(a, high)) - np.exp(log_gammainc(a, low))
         assert abs(grown - area) < 1e-12
+
+
+def test_scaled_erfc_matches_scipy_from_zero_to_huge():
+    x = np.concatenate([np.linspace(0.0, 12.0, 1201), np.logspace(1, 300, 300)])
+    given = [scaled_erfc_scalar(value) for value in x]
+    # exp(x²) below 8 multiplies the rounding of x² by up to 64
+    np.testing.assert_allclose(given, special.erfcx(x), rtol=100 * EPS)

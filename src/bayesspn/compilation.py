@@ -11,7 +11,10 @@ import contextlib
 import hashlib
 import os
 import tempfile
+from collections.abc import Callable
+from functools import cache, wraps
 from pathlib import Path
+from typing import Any
 
 _FINGERPRINT = "compiled-from.sha256"
 
@@ -59,3 +62,22 @@ def _cache_folder(source: Path) -> Path:
 
         return Path(elsewhere) / _CacheLocator.get_suitable_cache_subpath(str(source))
     return source.parent / "__pycache__"
+
+
+def when_called(decorator: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Put off a decorator that compiles until the function is called.
+
+    Universal functions with a signature are compiled when they are defined, which would make the
+    first import of the package slow.
+    """
+
+    def decorate(function: Any) -> Any:
+        compiled = cache(lambda: decorator(function))
+
+        @wraps(function)
+        def call(*arguments: Any) -> Any:
+            return compiled()(*arguments)
+
+        return call
+
+    return decorate

@@ -117,7 +117,8 @@ class SPNClassifier(ClassifierMixin, TargetModel):
         -------
         ndarray of shape (rows,)
         """
-        return np.asarray(self.classes_[self.predict_log_proba(X).argmax(axis=1)])
+        best = self.predict_log_proba(X).argmax(axis=1)
+        return np.asarray(self.classes_[best])
 
     def _restore(self) -> None:
         super()._restore()

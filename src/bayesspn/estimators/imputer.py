@@ -143,7 +143,7 @@ class SPNImputer(OneToOneFeatureMixin, TransformerMixin, JointModel):
             filled = fill_best(self.posterior_, values)
         else:
             filled = fill_drawn(self.posterior_, values, draw_seed(self.random_state))
-        return give_back(filled, values, self.schema_, X)
+        return give_back(filled, values, self.schema_, _like(X))
 
     def impute(self, X: Any, m: int = 5, *, random_state: Any = None) -> list[Any]:
         """Fill in the missing cells several times, for multiple imputation.
@@ -162,10 +162,18 @@ class SPNImputer(OneToOneFeatureMixin, TransformerMixin, JointModel):
         """
         check_count("m", m, 1)
         values = self._encode(X)
+        like = _like(X)
         tables = fill_several(self.posterior_, values, int(m), random_state)
-        return [give_back(filled, values, self.schema_, X) for filled in tables]
+        return [give_back(filled, values, self.schema_, like) for filled in tables]
 
     def _encode(self, X: Any) -> Array:
         check_is_fitted(self)
+        values = encode(X, self.schema_)
         validate_data(self, X, reset=False, skip_check_array=True)
-        return encode(X, self.schema_)
+        return values
+
+
+def _like(X: Any) -> Any:
+    """What tables given back are built like."""
+    library = library_of(X)
+    return X if library == "pandas" else library  # a pandas frame lends its index

@@ -37,8 +37,8 @@ class TargetModel(JointModel):
     def _encode_features(self, X: Any) -> Array:
         """Encode a table without its target, which is missing; (rows, columns + 1)."""
         check_is_fitted(self)
-        validate_data(self, X, reset=False, skip_check_array=True)
         values = encode(X, Schema(self.schema_.columns[:-1]))
+        validate_data(self, X, reset=False, skip_check_array=True)
         return np.column_stack([values, np.full(len(values), np.nan)])
 
     def _restore(self) -> None:

@@ -13,10 +13,11 @@ import math
 
 import numba as nb
 import numpy as np
-from scipy import special
 
+from bayesspn.compilation import when_called
 from bayesspn.leaves.family import Array
-from bayesspn.special import log_gammainc, log_gammainc_scalar, log_rising_scalar
+from bayesspn.leaves.student import log_student_mass
+from bayesspn.special import log_gammainc_scalar, log_rising_scalar
 
 GAUSSIAN, LOGNORMAL, EXPONENTIAL = 0, 1, 2
 
@@ -218,7 +219,10 @@ def _plain(kind, p, low, high, total):  # type: ignore[no-untyped-def]
             tail = math.exp(_log_integrand(kind, t, p, 0.0) - log_top)
             value = (p[8] + p[9] * (p[6] + p[7] * math.sinh(t))) / unit
             for k in range(len(total)):
-                total[k] += tail * value**k / (decay - k) if decay > k else value**k * np.inf
+                if decay > k:
+                    total[k] += tail * value**k / (decay - k)
+                else:
+                    total[k] = -np.inf if k == 1 and side == 0 else np.inf
     return log_top, unit
 
 
@@ -296,8 +300,10 @@ def _log_lomax_mass(p, low, high):  # type: ignore[no-untyped-def]
     return log_survival + math.log(-math.expm1(-drop))
 
 
-@nb.guvectorize(
-    "(i8, f8[:], f8, f8, f8[:], f8[:])", "(),(h),(),(),(c)->()", nopython=True, cache=True
+@when_called(
+    nb.guvectorize(
+        "(i8, f8[:], f8, f8, f8[:], f8[:])", "(),(h),(),(),(c)->()", nopython=True, cache=True
+    )
 )
 def _log_mass(kind, hyper, low, high, constants, result):  # type: ignore[no-untyped-def]
     p = _describe(kind, hyper, constants, 0.0)
@@ -310,11 +316,13 @@ def _log_mass(kind, hyper, low, high, constants, result):  # type: ignore[no-unt
     result[0] = min(log_top + math.log(total[0]), 0.0) if total[0] > 0.0 else -np.inf
 
 
-@nb.guvectorize(
-    "(i8, f8[:], f8, f8, f8[:], f8[:], f8[:])",
-    "(),(h),(),(),(c),(k)->(k)",
-    nopython=True,
-    cache=True,
+@when_called(
+    nb.guvectorize(
+        "(i8, f8[:], f8, f8, f8[:], f8[:], f8[:])",
+        "(),(h),(),(),(c),(k)->(k)",
+        nopython=True,
+        cache=True,
+    )
 )
 def _moments(kind, hyper, low, high, constants, powers, result):  # type: ignore[no-untyped-def]
     p = _describe(kind, hyper, constants, math.log(high) if high > 0.0 else 0.0)
@@ -332,36 +340,6 @@ def _moments(kind, hyper, low, high, constants, powers, result):  # type: ignore
                 result[k] = np.inf
             else:
                 result[k] = math.exp(_log_tilted(p, low, high, float(k)) + k * p[10])
-
-
-def _half_student_mass(a: Array, b: Array, square: Array, inside: Array) -> Array:
-    """Half the Student mass within a distance of the mean, or else beyond it.
-
-    ``square`` is half the squared distance in units in which the predictive is (b + square)^−(a+½).
-    """
-    small = square < b
-    share = np.where(small, square / (b + square), b / (b + square))
-    first, second = np.where(small, 0.5, a), np.where(small, a, 0.5)
-    mass = np.empty(share.shape)
-    special.betainc(first, second, share, out=mass, where=small == inside)
-    special.betaincc(first, second, share, out=mass, where=small != inside)
-    return 0.5 * mass
-
-
-def _log_student_mass(hyper: Array, low: Array, high: Array) -> Array:
-    """Log mass of low <= u <= high under a Student t without limit; NaN if digits would be lost.
-
-    hyper (..., 5), low and high (...) in the family's own units.
-    """
-    m, kappa, a, b, limit = np.moveaxis(hyper, -1, 0)
-    a, b, below, above, limit = np.broadcast_arrays(a, b, low - m, high - m, limit)
-    half = kappa / (2.0 * (kappa + 1.0))
-    straddles = (below <= 0) & (above >= 0)
-    left, right = (_half_student_mass(a, b, half * end**2, straddles) for end in (below, above))
-    mass = np.where(straddles, left + right, np.abs(left - right))
-    exact = (mass > 1e-3 * np.maximum(left, right)) & (mass > 1e-280)
-    exact &= log_gammainc(a, b * limit) > -1e-12
-    return np.where(above > below, np.where(exact, np.log(mass), np.nan), -np.inf)
 
 
 def log_heavy_mass(
@@ -383,7 +361,7 @@ def log_heavy_mass(
         ends = [np.asarray(end, dtype=np.float64) for end in (low, high)]
         if kind == LOGNORMAL:
             ends = [np.log(np.maximum(end, 0.0)) for end in ends]
-        mass = _log_student_mass(hyper, *((end - constants[0]) / constants[1] for end in ends))
+        mass = log_student_mass(hyper, *((end - constants[0]) / constants[1] for end in ends))
         lost = np.isnan(mass)
         if lost.any():
             low, high = (np.broadcast_to(end, mass.shape)[lost] for end in (low, high))

@@ -11,6 +11,7 @@ import math
 import numba as nb
 import numpy as np
 
+from bayesspn.compilation import when_called
 from bayesspn.leaves.family import Array
 from bayesspn.special import scaled_erfc_scalar
 
@@ -106,12 +107,16 @@ def _fill_moments(low, high, mean, deviation, result):  # type: ignore[no-untype
     )
 
 
-@nb.vectorize("f8(f8, f8, f8)", nopython=True, cache=True)
+@when_called(nb.vectorize("f8(f8, f8, f8)", nopython=True, cache=True))
 def _log_mass(low, high, tilt):  # type: ignore[no-untyped-def]
     return _log_tilted_mass(low, high, tilt)
 
 
-@nb.guvectorize("(f8, f8, f8, f8, f8[:], f8[:])", "(),(),(),(),(k)->(k)", nopython=True, cache=True)
+@when_called(
+    nb.guvectorize(
+        "(f8, f8, f8, f8, f8[:], f8[:])", "(),(),(),(),(k)->(k)", nopython=True, cache=True
+    )
+)
 def _moments(low, high, mean, deviation, powers, result):  # type: ignore[no-untyped-def]
     _fill_moments(low, high, mean, deviation, result)
 

@@ -12,12 +12,13 @@ import math
 import numba as nb
 import numpy as np
 
+from bayesspn.compilation import when_called
 from bayesspn.leaves.family import Array
 from bayesspn.special import log_gamma_scalar, log_rising_scalar, stirling_series
 
 POISSON, GEOMETRIC, NEGATIVE_BINOMIAL, BETA_GEOMETRIC = 0, 1, 2, 3
 
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(10)
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(12)
 
 #: Slow change: p(k + 1) / p(k) within this of one.
 _SLOW = 0.1
@@ -48,7 +49,7 @@ def _ratio(kind, p, k):  # type: ignore[no-untyped-def]
 
 @nb.njit(cache=True, error_model="numpy")
 def _deviance(x, mean):  # type: ignore[no-untyped-def]
-    """Half the Poisson deviance, x log(x / mean) + mean − x, without cancellation of huge counts."""
+    """Half the Poisson deviance, x log(x / mean) + mean − x, also of huge counts."""
     step = (x - mean) / mean
     if abs(step) < 0.5:
         return mean * ((1.0 + step) * math.log1p(step) - step)
@@ -145,23 +146,28 @@ def _add_edge(kind, p, log_top, start, sign, total):  # type: ignore[no-untyped-
 
 
 @nb.njit(cache=True, error_model="numpy")
+def _cut(kind, p, shift, start, end, degree):  # type: ignore[no-untyped-def]
+    """How far from start towards end, in log (k + shift), k^degree p(k) is worth integrating."""
+    k = math.exp(start) - shift
+    floor = _log_probability(kind, p, k) + degree * math.log(k) - _NEGLIGIBLE
+    step, growth = math.copysign(1e-6, end - start), 4.0
+    while abs(step) < abs(end - start):
+        k = math.exp(start + step) - shift
+        if _log_probability(kind, p, k) + degree * math.log(k) < floor:
+            if growth < 2.0:
+                return start + step
+            step, growth = step / growth, math.sqrt(2.0)  # once more, in shorter steps
+        step *= growth
+    return end
+
+
+@nb.njit(cache=True, error_model="numpy")
 def _add_integral(kind, p, log_top, low, high, near, total):  # type: ignore[no-untyped-def]
     """Add the sum from low to high, where p changes slowly and falls away from the end ``near``."""
     shift = p[1] if kind == BETA_GEOMETRIC else 0.0
     left, right = math.log(low - 0.5 + shift), math.log(high + 0.5 + shift)
-    degree = len(total) - 1.0
     start, end = (left, right) if near == low else (right, left)
-    floor = _log_probability(kind, p, near) + degree * math.log(near) - _NEGLIGIBLE
-    step = math.copysign(1e-6, end - start)
-    while abs(step) < abs(end - start):
-        k = math.exp(start + step) - shift
-        if _log_probability(kind, p, k) + degree * math.log(k) < floor:
-            end = start + step
-            k = math.exp(start + 0.5 * step) - shift
-            if _log_probability(kind, p, k) + degree * math.log(k) < floor:
-                end = start + 0.5 * step
-            break
-        step *= 4.0
+    end = _cut(kind, p, shift, start, end, float(len(total)))
     panels = max(6, int(1.5 * abs(end - start)))
     half = 0.5 * (end - start) / panels
     for panel in range(panels):
@@ -232,7 +238,7 @@ def _add_downwards(kind, p, log_top, low, high, total):  # type: ignore[no-untyp
 
 @nb.njit(cache=True, error_model="numpy")
 def _describe(parameters):  # type: ignore[no-untyped-def]
-    """The parameters, and the exponential of the first, which every ratio of Poisson terms needs."""
+    """The parameters, and the exponential of the first, which Poisson ratios need."""
     return parameters[0], parameters[-1], math.exp(parameters[0])
 
 
@@ -252,7 +258,9 @@ def _sum(kind, p, low, high, total):  # type: ignore[no-untyped-def]
     return log_top
 
 
-@nb.guvectorize("(i8, f8[:], f8, f8, f8[:])", "(),(h),(),()->()", nopython=True, cache=True)
+@when_called(
+    nb.guvectorize("(i8, f8[:], f8, f8, f8[:])", "(),(h),(),()->()", nopython=True, cache=True)
+)
 def _log_mass(kind, parameters, low, high, result):  # type: ignore[no-untyped-def]
     p = _describe(parameters)
     if kind == BETA_GEOMETRIC and high == np.inf:  # its tail may reach beyond all floats
@@ -265,8 +273,10 @@ def _log_mass(kind, parameters, low, high, result):  # type: ignore[no-untyped-d
     result[0] = min(log_top + math.log(total[0]), 0.0) if total[0] > 0.0 else -np.inf
 
 
-@nb.guvectorize(
-    "(i8, f8[:], f8, f8, f8[:], f8[:])", "(),(h),(),(),(k)->(k)", nopython=True, cache=True
+@when_called(
+    nb.guvectorize(
+        "(i8, f8[:], f8, f8, f8[:], f8[:])", "(),(h),(),(),(k)->(k)", nopython=True, cache=True
+    )
 )
 def _moments(kind, parameters, low, high, powers, result):  # type: ignore[no-untyped-def]
     p = _describe(parameters)

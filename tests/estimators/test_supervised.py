@@ -1,0 +1,155 @@
+"""SPNClassifier, SPNRegressor and SPNImputer: scikit-learn's checks, and the joint behind them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.datasets import load_iris
+from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import bayesspn
+from bayesspn import SPNClassifier, SPNImputer, SPNRegressor
+
+# chains this short do not agree, and need not
+pytestmark = pytest.mark.filterwarnings("ignore:the chains do not agree")
+
+QUICK = {"chains": 1, "burn_in": 30, "draws": 10, "thin": 1, "random_state": 0}
+
+
+@parametrize_with_checks(
+    [
+        SPNClassifier(chains=1, burn_in=10, draws=4, thin=1),
+        SPNRegressor(chains=1, burn_in=40, draws=6, thin=1),
+        SPNImputer(chains=1, burn_in=3, draws=2, thin=1),
+    ]
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def mixed() -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    kind = rng.integers(0, 3, 150)
+    table = pd.DataFrame(
+        {
+            "size": kind * 3 + rng.normal(0, 0.5, 150),
+            "city": pd.Categorical.from_codes(kind, ["Oslo", "Rome", "Wien"]),
+            "seen": pd.Timestamp("2024-01-01") + pd.to_timedelta(100 * kind, "D"),
+            "visits": pd.array(rng.poisson(2 + 20 * kind), dtype="Int64"),
+            "label": np.array(["a", "b", "c"])[kind],
+        }
+    )
+    for column in ("size", "city", "seen", "visits"):
+        table.loc[rng.random(150) < 0.1, column] = None
+    return table
+
+
+def test_class_probabilities_are_conditionals_of_the_joint(mixed):
+    X, y = mixed.drop(columns="label"), mixed["label"]
+    model = SPNClassifier(**QUICK).fit(X, y)
+    assert model.joint_.sample(2).columns.tolist() == list(mixed.columns)
+    proba = model.predict_proba(X[:5])
+    np.testing.assert_allclose(proba.sum(axis=1), 1)
+    for row in range(5):
+        given = X.iloc[row].to_dict()
+        asked = [model.joint_.probability({"label": c}, given=given) for c in model.classes_]
+        np.testing.assert_allclose(proba[row], asked, rtol=1e-4, atol=1e-9)
+    assert model.score(X, y) > 0.95
+
+
+def test_predictions_without_any_feature_are_how_common_classes_are(mixed):
+    X, y = mixed.drop(columns="label"), mixed["label"]
+    model = SPNClassifier(**QUICK).fit(X, y)
+    empty = X.iloc[:1].mask(np.ones((1, X.shape[1]), dtype=bool))
+    share = y.value_counts(normalize=True).sort_index()
+    np.testing.assert_allclose(model.predict_proba(empty)[0], share, atol=0.05)
+
+
+def test_expected_targets_are_expectations_of_the_joint(mixed):
+    X, y = mixed.drop(columns=["label", "size"]), mixed["size"]
+    known = y.notna()
+    model = SPNRegressor(**QUICK).fit(X[known], y[known])
+    mean, std = model.predict(X[:4], return_std=True)
+    for row in range(4):
+        asked = model.joint_.expectation("size", given=X.iloc[row].to_dict())
+        assert mean[row] == pytest.approx(asked, rel=1e-5)
+    assert (std > 0).all()
+    assert (std < 2).all()
+    assert model.score(X[known], y[known]) > 0.9
+
+
+def test_missing_targets_are_refused(mixed):
+    X = mixed.drop(columns=["label", "size"])
+    with pytest.raises(ValueError, match="contains NaN"):
+        SPNRegressor(**QUICK).fit(X, mixed["size"])
+
+
+def test_iris_is_learned():
+    X, y = load_iris(return_X_y=True)
+    X = X.copy()
+    X[np.random.default_rng(0).random(X.shape) < 0.1] = np.nan
+    assert cross_val_score(SPNClassifier(**QUICK), X, y, cv=3).mean() > 0.9
+    pipeline = make_pipeline(StandardScaler(), SPNImputer(**QUICK))
+    assert not np.isnan(pipeline.fit_transform(X)).any()
+
+
+def test_imputation_keeps_what_is_there_and_the_types(mixed):
+    model = SPNImputer(**QUICK).fit(mixed)
+    filled = model.transform(mixed)
+    assert not filled.isna().any(axis=None)
+    assert filled.dtypes.tolist() == mixed.dtypes.tolist()
+    pd.testing.assert_index_equal(filled.index, mixed.index)
+    for column in mixed:
+        known = mixed[column].notna()
+        pd.testing.assert_series_equal(filled[column][known], mixed[column][known])
+    hole = mixed["city"].isna()
+    truth = mixed["label"].map({"a": "Oslo", "b": "Rome", "c": "Wien"})
+    assert (filled["city"].astype(str)[hole] == truth[hole]).mean() > 0.9
+    assert isinstance(SPNImputer(**QUICK).fit_transform(pl.from_pandas(mixed)), pl.DataFrame)
+
+
+def test_best_imputations_are_answers_of_the_joint(mixed):
+    model = SPNImputer(**QUICK).fit(mixed)
+    row = mixed.iloc[[0]].copy()
+    row["size"], row["city"] = None, None
+    filled = model.transform(row)
+    given = row.iloc[0].to_dict()
+    assert filled["size"].iloc[0] == pytest.approx(
+        model.joint_.expectation("size", given=given), rel=1e-5
+    )
+    assert filled["city"].iloc[0] == model.joint_.mode("city", given=given)
+
+
+def test_multiple_imputations_differ_and_repeat(mixed):
+    model = SPNImputer(**QUICK).fit(mixed)
+    first, second = model.impute(mixed, m=2, random_state=0)
+    again, _ = model.impute(mixed, m=2, random_state=0)
+    pd.testing.assert_frame_equal(first, again)
+    hole = mixed["size"].isna()
+    assert (first["size"][hole] != second["size"][hole]).all()
+    drawn = SPNImputer(strategy="draw", **QUICK).fit(mixed)
+    pd.testing.assert_frame_equal(drawn.transform(mixed), drawn.transform(mixed))
+    with pytest.raises(ValueError, match="'best' or 'draw'"):
+        SPNImputer(strategy="mean").fit(mixed)
+
+
+@pytest.mark.parametrize("kind", [SPNClassifier, SPNRegressor, SPNImputer])
+def test_files_bring_every_estimator_back(kind, mixed, tmp_path):
+    X, y = mixed.drop(columns="label"), mixed["label"]
+    if kind is SPNRegressor:
+        y = y.map({"a": 0.5, "b": 1.0, "c": 4.0}).to_numpy()
+    model = kind(**QUICK).fit(X, y)
+    model.save(tmp_path / "model.bspn")
+    again = bayesspn.load(tmp_path / "model.bspn")
+    assert type(again) is kind
+    assert again.n_features_in_ == 4
+    if kind is SPNImputer:
+        pd.testing.assert_frame_equal(again.transform(X), model.transform(X))
+    else:
+        np.testing.assert_array_equal(again.predict(X), model.predict(X))
