@@ -24,8 +24,8 @@ def run(*arguments, **options):
 
 
 def test_pipes(files):
-    command = "{0} sample {1} -n 20 --seed 1 | {0} score {1} - --json"
-    command = command.format(shlex.join(BAYESSPN), shlex.quote(str(files / "m.bspn")))
+    model, table = (shlex.quote(str(files / name)) for name in ("m.bspn", "t.csv"))
+    command = f"head -21 {table} | {shlex.join(BAYESSPN)} score {model} - --json"
     done = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=120)
     assert (done.returncode, done.stderr) == (0, "")
     assert len(json.loads(done.stdout)["rows"]) == 20
