@@ -338,6 +338,8 @@ class Questions:
         first, second = view.position(a), view.position(b)
         if first == second:
             raise QuestionError(f"name two different columns, got {shorten(a)} twice")
+        if _is_exact(view, first) or _is_exact(view, second):
+            return 0.0 if interval is None else Answer(0.0, 0.0, 0.0)
         cells = {p: view.inquiry.cells(p) for p in (first, second)}
         joint = joint_masses(view.drawn_inquiry, first, cells[first], {second: cells[second]})
         values = mutual_information(joint[second])
@@ -503,11 +505,11 @@ def _expectation(view: View, position: int, interval: float | None) -> Any:
 
 def _quantile(view: View, position: int, level: float, interval: float | None) -> Any:
     column = view.schema.columns[position]
-    value = decode_value(
-        float(view.inquiry.mixture(position).quantile(np.array([level]))[0]), column
-    )
+    value = decode_value(view.inquiry.quantile(position, level), column)
     if interval is None:
         return value
+    if _is_exact(view, position):
+        return Answer(value, value, value)
     mixtures = view.drawn_inquiry.mixtures(position)
     each = mixtures.quantile(np.full(len(mixtures.weights), level))
     low, high = _spread(each, interval)
@@ -518,12 +520,13 @@ def _quantile(view: View, position: int, level: float, interval: float | None) -
 
 def _mode(view: View, position: int, interval: float | None) -> Any:
     column = view.schema.columns[position]
-    mixture = view.inquiry.mixture(position)
-    found = mixture.mode()
+    found = view.inquiry.mode(position)
     value = decode_value(found, column)
     if interval is None:
         return value
-    density = float(np.exp(mixture.log_density(np.array([found]))[0, 0]))
+    if _is_exact(view, position):
+        return value, Answer(1.0, 1.0, 1.0)
+    density = float(np.exp(view.inquiry.mixture(position).log_density(np.array([found]))[0, 0]))
     each = np.exp(view.drawn_inquiry.mixtures(position).log_density(np.array([found]))[:, 0])
     return value, Answer(density, *map(float, _spread(each, interval)))
 
