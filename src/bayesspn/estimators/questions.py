@@ -493,6 +493,9 @@ def _expectation(view: View, position: int, interval: float | None) -> Any:
             return np.asarray(values @ inquiry.cell_masses(position, codes, codes))
 
         return _average(view, weigh, interval)
+    if _is_exact(view, position):
+        exact = decode_number(float(view.evidence[position]), column)  # type: ignore[arg-type]
+        return exact if interval is None else Answer(exact, exact, exact)
     whole, first, _ = view.inquiry.moments(position) @ view.inquiry.draw_weights
     value = decode_number(first / whole, column)
     if interval is None:
