@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 RIVALS := .rivals
 
-.PHONY: demo test test-long lint reach-paper bench bench-scoring bench-growth \
+.PHONY: demo test test-long lint docs transcript reach-paper bench bench-scoring bench-growth \
 	bench-quality clean
 
 $(READY): pyproject.toml
@@ -21,7 +21,16 @@ lint: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-test: lint
+# pages are checked by links and anchors; warnings are errors
+docs: $(READY)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict
+	@echo "open site/index.html"
+
+# with DATA=FOLDER of adult.csv and abalone.csv all five tables, else three; takes a while
+transcript: $(READY)
+	$(BIN)/python experiments/transcript.py $(if $(DATA),--data $(DATA))
+
+test: lint docs
 	$(BIN)/pytest -m "not long" -n 2
 
 test-long: $(READY)
@@ -49,4 +58,4 @@ bench-quality: $(READY)
 	$(BIN)/python bench/quality.py $(if $(DATA),--data $(DATA))
 
 clean:
-	rm -rf $(VENV) $(RIVALS) .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) $(RIVALS) site .mypy_cache .ruff_cache .pytest_cache

@@ -93,7 +93,7 @@ def run_section(text: str) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])  # type: ignore[union-attr]
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--data", type=Path, help="folder with adult.csv and abalone.csv")
     parser.add_argument("--output", type=Path, default=_OUTPUT)
     parser.add_argument("--only", help="run only sections whose title has this word")

@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from tqdm.auto import tqdm
 
-from bayesspn import BayesianSPN
+from bayesspn import BayesianSPN, SPNRegressor
 from bayesspn.estimators import fitting
 from bayesspn.estimators.defaults import choose_graph
 from bayesspn.tables import infer_schema
@@ -170,8 +170,12 @@ def test_wrong_tables_are_named(people):
 def test_a_warning_in_words_when_chains_disagree():
     rng = np.random.default_rng(0)
     X = np.where(rng.random((400, 1)) < 0.5, 0.0, 5.0) + rng.normal(0, 0.3, (400, 6))
-    with pytest.warns(ConvergenceWarning, match="chains do not agree"):
+    with pytest.warns(ConvergenceWarning, match="chains do not agree") as raised:
         BayesianSPN(chains=4, burn_in=0, draws=8, thin=1, random_state=0).fit(X)
+    assert raised[0].filename == __file__
+    with pytest.warns(ConvergenceWarning, match="chains do not agree") as raised:
+        SPNRegressor(chains=4, burn_in=0, draws=8, thin=1, random_state=0).fit(X[:, :5], X[:, 5])
+    assert raised[0].filename == __file__  # where the user called, not a line of the package
 
 
 def interrupt_after(function, calls):

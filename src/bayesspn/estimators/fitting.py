@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import time
 import warnings
@@ -31,6 +32,8 @@ _ROUNDS = 10
 _LARGEST_RHAT = 1.1
 
 _LARGEST_SEED = 2**31 - 1
+
+_PACKAGE = "bayesspn."
 
 
 class _Plan(NamedTuple):
@@ -203,6 +206,15 @@ def warn_if_chains_disagree(chains: Sequence[Chain], thin: int) -> float:
             "and a larger burn_in helps, or they sit in different modes, and more chains give a "
             "fairer average",
             ConvergenceWarning,
-            stacklevel=4,
+            stacklevel=_levels_to_user(),
         )
     return rhat
+
+
+def _levels_to_user() -> int:
+    """``stacklevel`` at which the caller of this function warns the user's line."""
+    frame = inspect.currentframe()
+    level = 0
+    while frame is not None and frame.f_globals.get("__name__", "").startswith(_PACKAGE):
+        frame, level = frame.f_back, level + 1
+    return level
