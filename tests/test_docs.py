@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from doc_pages import CloseNumbers, run_page
+from typer.testing import CliRunner
 
 import bayesspn
 import bayesspn.tables
 from bayesspn import demo
+from bayesspn.cli import app
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -66,22 +70,32 @@ def test_python_of_pages_runs(page, tmp_path, monkeypatch):
     assert not complaints, "".join(complaints)
 
 
+@few_draws
 def test_shell_of_the_command_line_page_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write_patients()
     text = (DOCS / "guides" / "command-line.md").read_text()
-    script = "\n".join(re.findall(r"```sh\n(.*?)```", text, flags=re.S))
-    assert script.count("bayesspn ") > 12
-    # the command of this environment, whatever the path holds
-    function = f'bayesspn() {{ "{sys.executable}" -m bayesspn "$@"; }}\nset -e\n'
-    done = subprocess.run(
-        ["sh", "-c", function + script], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    answer = r"The probability of ill = yes given age > 60 and sex = F is [\d.]+ %"
-    assert re.search(answer, done.stdout)
+    script = "".join(re.findall(r"```sh\n(.*?)```", text, flags=re.S)).replace("\\\n", " ")
+    lines = script.splitlines()
+    assert len(lines) > 12
+    shown = "".join(map(run_line, lines))
+    assert re.search(r"ill = yes given age > 60 and sex = F is [\d.]+ %", shown)
     assert len(pd.read_csv("three.csv")) == 3 * 80
     assert not pd.read_csv("filled.csv").isna().any().any()
+
+
+def run_line(line: str) -> str:
+    """Run the commands of a line in this process, one's output the next one's input."""
+    piped = ""
+    words = shlex.split(line)
+    ends = [place for place, word in enumerate(words) if word == "|"]
+    for begin, end in pairwise([-1, *ends, len(words)]):
+        name, *arguments = words[begin + 1 : end]
+        assert name == "bayesspn"
+        done = CliRunner().invoke(app, arguments, input=piped)
+        assert done.exit_code == 0, f"{line}: {done.stderr}"
+        piped = done.stdout
+    return piped
 
 
 def test_numbers_of_pages_may_differ_a_little():
