@@ -34,6 +34,8 @@ Given = str | Mapping[Hashable, Any] | None
 
 _LARGEST_SEED = 2**31 - 1
 
+_LARGEST_LOG = np.log(np.finfo(float).max)
+
 #: Rows drawn together under evidence, which bounds memory.
 _DRAWN_TOGETHER = 4096
 
@@ -302,7 +304,7 @@ class Questions:
         view = self._view().given(given)
         position = view.position(column)
         marginal = Inquiry(view.posterior.predictive, {})
-        low, high = marginal.cells(position)
+        low, high = view.cells(marginal, position)
 
         def ask(inquiry: Inquiry) -> Array:
             return inquiry.cell_masses(position, low, high)
@@ -334,7 +336,7 @@ class Questions:
         first, second = view.position(a), view.position(b)
         if first == second:
             raise QuestionError(f"name two different columns, got {shorten(a)} twice")
-        cells = {p: view.inquiry.cells(p) for p in (first, second)}
+        cells = {p: view.cells(view.inquiry, p) for p in (first, second)}
         joint = joint_masses(view.drawn_inquiry, first, cells[first], {second: cells[second]})
         values = mutual_information(joint[second])
         if interval is None:
@@ -361,7 +363,9 @@ class Questions:
         networks = view.posterior.predictive
         step = -(-networks.n_draws // _DEPENDENCE_DRAWS)
         networks = networks.some(slice(0, None, step))
-        information = pairwise_information(networks, view.columns, _DEPENDENCE_CELLS)
+        inquiry = Inquiry(networks, {})
+        cells = {p: view.cells(inquiry, p, _DEPENDENCE_CELLS) for p in view.columns}
+        information = pairwise_information(inquiry, cells)
         share = (information > threshold).mean(axis=0)
         np.fill_diagonal(share, 1.0)
         names = list(view.shown.names)
@@ -448,8 +452,14 @@ def _spread(values: Array, interval: float) -> tuple[Any, Any]:
     if not number or not 0 < interval < 1:
         raise QuestionError(f"interval must lie between 0 and 1, such as 0.9, got {interval!r}")
     possible = values[~np.isnan(values).reshape(len(values), -1).any(axis=1)]
-    low, high = np.quantile(possible, [(1 - interval) / 2, (1 + interval) / 2], axis=0)
-    return low, high
+    levels = [(1 - interval) / 2, (1 + interval) / 2]
+    with np.errstate(invalid="ignore"):
+        low, high = np.quantile(possible, levels, axis=0)
+    if not np.isneginf(possible).any():
+        return low, high
+    # between minus infinity and anything there is nothing to interpolate
+    below = np.quantile(possible, levels, axis=0, method="lower")
+    return np.where(np.isnan(low), below[0], low), np.where(np.isnan(high), below[1], high)
 
 
 def _several(columns: Any) -> bool:
@@ -497,8 +507,25 @@ def _expectation(view: View, position: int, interval: float | None) -> Any:
     return Answer(value, decode_number(low, column), decode_number(high, column))
 
 
+def _known(view: View, position: int, interval: float | None) -> Any:
+    """What is said of a column whose value is given: that value."""
+    value = decode_value(float(view.evidence[position]), view.schema.columns[position])  # type: ignore[arg-type]
+    _known_probability(view, interval)
+    return value if interval is None else Answer(value, value, value)
+
+
+def _known_probability(view: View, interval: float | None) -> Answer:
+    """What is given is certain, unless it is impossible."""
+    view.inquiry  # noqa: B018
+    if interval is not None:
+        _spread(np.ones(1), interval)
+    return Answer(1.0, 1.0, 1.0)
+
+
 def _quantile(view: View, position: int, level: float, interval: float | None) -> Any:
     column = view.schema.columns[position]
+    if _is_exact(view, position):
+        return _known(view, position, interval)
     value = decode_value(
         float(view.inquiry.mixture(position).quantile(np.array([level]))[0]), column
     )
@@ -514,14 +541,23 @@ def _quantile(view: View, position: int, level: float, interval: float | None) -
 
 def _mode(view: View, position: int, interval: float | None) -> Any:
     column = view.schema.columns[position]
+    if _is_exact(view, position):
+        value = _known(view, position, None)
+        return value if interval is None else (value, _known_probability(view, interval))
     mixture = view.inquiry.mixture(position)
     found = mixture.mode()
     value = decode_value(found, column)
     if interval is None:
         return value
-    density = float(np.exp(mixture.log_density(np.array([found]))[0, 0]))
-    each = np.exp(view.drawn_inquiry.mixtures(position).log_density(np.array([found]))[:, 0])
-    return value, Answer(density, *map(float, _spread(each, interval)))
+    at = np.array([found])
+    density = _exp(mixture.log_density(at)[0, 0])
+    each = _exp(view.drawn_inquiry.mixtures(position).log_density(at)[:, 0])
+    return value, Answer(float(density), *map(float, _spread(each, interval)))
+
+
+def _exp(logs: Array) -> Array:
+    """Exponentials, as large as floats get."""
+    return np.exp(np.minimum(logs, _LARGEST_LOG))
 
 
 def _give_back(view: View, rows: Array) -> Any:

@@ -57,7 +57,7 @@ class Gaussian(Family):
         return np.array([location, scale, 1.0 / floor if floor > 0 else np.inf])
 
     def statistics(self, values: Array, constants: Array) -> Array:
-        standard = (self._forward(values) - constants[0]) / constants[1]
+        standard = self._standardise(self._forward(values), constants)
         standard = np.clip(standard, -1e150, 1e150)  # whose squares are finite
         return np.stack([standard, standard**2], axis=-1)
 
@@ -88,7 +88,8 @@ class Gaussian(Family):
     def log_normaliser(self, hyper: Array) -> Array:
         _, kappa, a, b, limit = np.moveaxis(hyper, -1, 0)
         unlimited = log_gamma(a) - a * np.log(b) - 0.5 * np.log(kappa)
-        return unlimited + log_gammainc(a, b * limit)
+        with np.errstate(over="ignore"):
+            return unlimited + log_gammainc(a, b * limit)
 
     def draw_parameters(self, rng: np.random.Generator, hyper: Array) -> tuple[Array, Array]:
         m, kappa, a, b, limit = np.moveaxis(hyper, -1, 0)
@@ -105,8 +106,11 @@ class Gaussian(Family):
         return self._backward(constants[..., 0] + constants[..., 1] * standard)
 
     def _standard_end(self, end: Array | float, constants: Array) -> Array:
+        return self._standardise(np.asarray(end, dtype=np.float64), constants)
+
+    def _standardise(self, values: Array, constants: Array) -> Array:
         with np.errstate(over="ignore"):
-            return (np.asarray(end, dtype=np.float64) - constants[0]) / constants[1]
+            return (values - constants[0]) / constants[1]
 
     def log_mass(
         self, eta: Array, low: Array | float, high: Array | float, constants: Array

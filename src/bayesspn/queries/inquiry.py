@@ -122,6 +122,11 @@ class Inquiry:
         value = self.evidence.get(column)
         return value if isinstance(value, ValueSet) else None
 
+    def exact(self, column: int) -> float | None:
+        """Value that a column is known to have."""
+        value = self.evidence.get(column)
+        return None if isinstance(value, ValueSet) else value
+
     def mixture(self, column: int) -> Mixtures:
         """Distribution of a column over all draws; one row."""
         weights = self.draw_weights[:, None, None] * self.leaf_weights(column)
@@ -146,7 +151,12 @@ class Inquiry:
 
         Shape (cells, draws, paths, leaves).
         """
-        known = self.known(column)
+        known, exact = self.known(column), self.exact(column)
+        if exact is not None:
+            # cells share their ends: the first that reaches up to the value holds it
+            own = np.arange(len(high)) == np.argmax(high >= exact)
+            shape = (len(high), *self.leaf_weights(column).shape)
+            return np.broadcast_to(own[:, None, None, None], shape).astype(np.float64)
         if known is None:
             return self.networks.masses(column, low, high)
         whole = np.exp(self.networks.log_mass(column, known))
@@ -157,7 +167,10 @@ class Inquiry:
     def moments(self, column: int) -> Array:
         """E[x^k] for k = 0, 1, 2 within the column's plausible range, by draw; (3, draws)."""
         within = ValueSet.of([self.networks.leaves.columns[column].plausible])
-        weights, known = self.leaf_weights(column), self.known(column)
+        weights, known, exact = self.leaf_weights(column), self.known(column), self.exact(column)
+        if exact is not None:
+            powers = np.array([1.0, exact, exact * exact])
+            return powers[:, None] * weights.sum(axis=(1, 2))
         if known is None:
             return (self.networks.moments(column, within) * weights).sum(axis=(2, 3))
         whole = np.exp(self.networks.log_mass(column, known))

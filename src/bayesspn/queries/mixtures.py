@@ -7,6 +7,7 @@ draw, or of several pieces of evidence.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -22,8 +23,11 @@ _NEGLIGIBLE = 1e-12
 #: Intervals are halved until they are this small a share of the column's range.
 _PRECISION = 1e-12
 
-#: A bracket that misses its quantile is widened fourfold so many times at most.
-_MOST_DOUBLINGS = 60
+#: Share of a number, and a number, below which there is hardly a float in between.
+_ROUNDING, _SMALLEST = 16 * np.finfo(float).eps, 1e-322
+
+#: Quantiles end here: floats twice as far apart still have a finite distance.
+_LARGEST = 0.5 * np.finfo(float).max
 
 #: Where the search for a mode starts: all whole numbers if they are few, else places of leaves.
 _MOST_WHOLE = 4096
@@ -71,15 +75,15 @@ class Mixtures:
 
     def cdf(self, values: Array) -> Array:
         """Probability of at most the given value, one per row; (rows,)."""
-        return self._cdf(values, self._cut_weights())
+        return (self._cut_weights * self._component_mass(values)).sum(axis=1)
 
+    @cached_property
     def _cut_weights(self) -> Array:
         """Weights over the probability of the set, so that cut leaves count fully."""
+        if self.within is _EVERYTHING:
+            return self.weights
         mass = self._within_mass()
         return np.divide(self.weights, mass, out=np.zeros_like(mass), where=mass > 0)
-
-    def _cdf(self, values: Array, cut_weights: Array) -> Array:
-        return (cut_weights * self._component_mass(values)).sum(axis=1)
 
     def log_density(self, values: Array) -> Array:
         """Log density, or mass, of values; (rows, values)."""
@@ -87,29 +91,28 @@ class Mixtures:
         logs = logs.reshape(*self.weights.shape, len(values))
         logs[:, :, ~self.within.contains(values)] = -np.inf
         with np.errstate(divide="ignore"):
-            log_weights = np.log(self._cut_weights())
+            log_weights = np.log(self._cut_weights)
         return np.asarray(np.logaddexp.reduce(logs + log_weights[:, :, None], axis=1))
 
     def quantile(self, levels: Array) -> Array:
         """Smallest value with at least the given probability up to it, one per row; (rows,)."""
-        cut = self._cut_weights()
-        low, high = self._bracket(levels, cut)
+        low, high = self._bracket(levels)
         discrete = self.column.discrete
-        finest = 0.5 if discrete else _PRECISION * _width(self.column)
-        while ((high - low) > np.maximum(finest, _PRECISION * np.abs(low))).any():
+        finest = 0.5 if discrete else max(_PRECISION * _width(self.column), _SMALLEST)
+        while ((high - low) > np.maximum(finest, _ROUNDING * np.abs(low))).any():
             middle = 0.5 * (low + high)
             if discrete:
                 middle = np.floor(middle)
-            enough = self._cdf(middle, cut) >= levels
+            enough = self.cdf(middle) >= levels
             high = np.where(enough, middle, high)
             # a discrete value that is too small rules itself out
             low = np.where(enough, low, np.minimum(middle + discrete, high))
         return high
 
-    def _bracket(self, levels: Array, cut_weights: Array) -> tuple[Array, Array]:
+    def _bracket(self, levels: Array) -> tuple[Array, Array]:
         """Ends between which the quantiles lie; widened until they do."""
         column = self.column
-        bottom, top = self.within.low[0], self.within.high[-1]
+        bottom, top = np.clip([self.within.low[0], self.within.high[-1]], -_LARGEST, _LARGEST)
         if column.discrete:
             bottom = max(bottom, 0.0)
             top = min(top, column.n_categories - 1.0) if column.n_categories else top
@@ -117,14 +120,17 @@ class Mixtures:
         start, end = column.observed
         low = np.clip(np.full(len(levels), start), bottom, top)
         high = np.clip(np.full(len(levels), end), bottom, top)
-        for _ in range(_MOST_DOUBLINGS):
-            short = (self._cdf(high, cut_weights) < levels) & (high < top)
-            far = (self._cdf(low, cut_weights) >= levels) & (low > bottom)
+        while True:
+            short = (self.cdf(high) < levels) & (high < top)
+            far = (self.cdf(low) >= levels) & (low > bottom)
             if not (short | far).any():
                 break
-            high = np.where(short, np.minimum(high + step, top), high)
-            low = np.where(far, np.maximum(low - step, bottom), low)
-            step = step * 4.0
+            # an end that was not far enough is the other end of what is left
+            low, high = (
+                np.where(far, np.maximum(low - step, bottom), np.where(short, high, low)),
+                np.where(short, np.minimum(high + step, top), np.where(far, low, high)),
+            )
+            step = 4.0 * np.minimum(step, 0.25 * _LARGEST)
         return low, high
 
     def moments(self, within: ValueSet) -> Array:
@@ -134,7 +140,7 @@ class Mixtures:
         for low, high in zip(cut.low, cut.high, strict=True):
             part = moments(self.densities, 0, np.array(low), np.array(high))
             total += part[:, :, 0].reshape(total.shape)
-        return (self._cut_weights() * total).sum(axis=2)
+        return (self._cut_weights * total).sum(axis=2)
 
     def mode(self) -> float:
         """Most probable value of the first row, found from the locations of all its leaves."""
@@ -173,7 +179,8 @@ class Mixtures:
         """Golden-section search for a larger density between two values."""
         left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
         log_left, log_right = self.log_density(np.array([left, right]))[0]
-        while high - low > 1e-9 * max(_width(self.column), abs(best)):
+        finest = max(1e-9 * _width(self.column), _SMALLEST)
+        while high - low > max(finest, _ROUNDING * abs(best)):
             if log_left >= log_right:
                 high, right, log_right = right, left, log_left
                 left = high - _GOLDEN * (high - low)

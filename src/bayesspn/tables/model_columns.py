@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from bayesspn.leaves.columns import DEFAULT_GAMMA, Column, Leaves, describe_column
 from bayesspn.leaves.family import Array
+from bayesspn.tables.cells import TableError, shorten
 from bayesspn.tables.schema import ColumnSchema, Schema
+
+#: Largest number that can be learned from: squares of such numbers, and sums of these, are finite.
+_LARGEST = 1e150
 
 
 def model_columns(schema: Schema, values: Array) -> Leaves:
@@ -27,6 +33,13 @@ def model_columns(schema: Schema, values: Array) -> Leaves:
 
 
 def _describe(column: ColumnSchema, values: Array) -> Column:
+    huge = np.flatnonzero(np.abs(values) > _LARGEST)
+    if huge.size:
+        raise TableError(
+            f"column {shorten(column.name)}, row {huge[0]}: {values[huge[0]]:g} is beyond "
+            f"{_LARGEST:g}, where squares overflow; rescale the column, or make the cell missing if "
+            "the value stands for one"
+        )
     return describe_column(
         str(column.name),
         values,
