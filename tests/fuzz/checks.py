@@ -211,7 +211,7 @@ class Trial:
         assert self.coarse(place) or abs(below + above - 1) < TINY, f"{name} {low}: {below} + {above} given {given}"
         wider = self.probability({column.name: (None, high)}, given)
         assert below <= wider + TINY, f"{name} up to {low}: {below}, up to {high}: {wider}"
-        inside = self.probability(f"{_literal(low)} <= {name} <= {_literal(high)}", given)
+        inside = self.probability(f"{name} between {_literal(low)} and {_literal(high)}", given)
         assert inside <= wider + TINY
         self.probability({column.name: low}, given)
         answer = self.model.probability({column.name: (low, None)}, given, interval=0.9)
@@ -233,7 +233,8 @@ class Trial:
         narrow = re.search(r"int(8|16|32)", str(column.dtype), re.IGNORECASE)
         narrow = narrow or self.coarse(self.schema.position(column.name))
         for level, value in zip(levels, found, strict=True):
-            if not narrow and abs(value) < 1e307:  # beyond, values are cut off
+            largest = 1e307 if column.kind == "real" else 2**53
+            if not narrow and abs(value) < largest:  # beyond, values are cut off
                 self.check_level(column, given, level, value)
 
     def check_level(self, column: Any, given: Any, level: float, value: Any) -> None:

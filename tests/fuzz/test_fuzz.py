@@ -12,7 +12,7 @@ from collections import Counter
 import pytest
 from fuzz.checks import Trial
 
-#: Tables of the short version; the long one goes on from there.
+#: Tables of the short version.
 SHORT = 60
 
 #: Seconds that the long version runs.

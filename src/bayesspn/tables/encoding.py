@@ -312,7 +312,7 @@ def as_recorded(values: Array, schema: Schema) -> Array:
     ----------
     values : ndarray of shape (rows, columns)
     schema : Schema
-        Integers and counts are rounded to whole numbers, times to the column's ``resolution``.
+        Integers and counts are rounded to whole numbers up to ±2^53, times to the column's ``resolution``.
 
     Returns
     -------
@@ -327,7 +327,9 @@ def as_recorded(values: Array, schema: Schema) -> Array:
     values = np.array(values, dtype=np.float64)
     for j, column in enumerate(schema):
         if column.kind in ("count", "integer"):
-            values[:, j] = np.rint(values[:, j])
+            # what is given back must be fit to be read again
+            values[:, j] = np.clip(np.rint(values[:, j]), -LARGEST_INTEGER, LARGEST_INTEGER)
         elif column.kind in ("datetime", "duration") and column.resolution:
-            values[:, j] = column.resolution * np.rint(values[:, j] / column.resolution)
+            with np.errstate(over="ignore"):  # what is infinite then becomes the last time
+                values[:, j] = column.resolution * np.rint(values[:, j] / column.resolution)
     return values

@@ -9,8 +9,8 @@ from bayesspn.leaves.family import Array
 from bayesspn.tables.cells import TableError, shorten
 from bayesspn.tables.schema import ColumnSchema, Schema
 
-#: Largest number that can be learned from: squares of such numbers, and sums of these, are finite.
-_LARGEST = 1e150
+#: Squares of numbers of this size, and sums of these, are neither infinite nor zero.
+_LARGEST, _SMALLEST = 1e150, 1e-150
 
 
 def model_columns(schema: Schema, values: Array) -> Leaves:
@@ -33,13 +33,7 @@ def model_columns(schema: Schema, values: Array) -> Leaves:
 
 
 def _describe(column: ColumnSchema, values: Array) -> Column:
-    huge = np.flatnonzero(np.abs(values) > _LARGEST)
-    if huge.size:
-        raise TableError(
-            f"column {shorten(column.name)}, row {huge[0]}: {values[huge[0]]:g} is beyond "
-            f"{_LARGEST:g}, where squares overflow; rescale the column, or make the cell missing if "
-            "the value stands for one"
-        )
+    _check_size(column, values)
     return describe_column(
         str(column.name),
         values,
@@ -48,3 +42,22 @@ def _describe(column: ColumnSchema, values: Array) -> Column:
         resolution=column.resolution,
         gamma=DEFAULT_GAMMA if column.gamma is None else column.gamma,
     )
+
+
+def _check_size(column: ColumnSchema, values: Array) -> None:
+    """Check that a column's values are of a size that can be computed with."""
+    sizes = np.abs(values[~np.isnan(values)])
+    if not sizes.size:
+        return
+    if sizes.max() > _LARGEST:
+        row = int(np.nanargmax(np.abs(values)))
+        raise TableError(
+            f"column {shorten(column.name)}, row {row}: {values[row]:g} is beyond {_LARGEST:g}, "
+            "where squares overflow; rescale the column, or make the cell missing if the value "
+            "stands for one"
+        )
+    if 0 < sizes.max() < _SMALLEST:
+        raise TableError(
+            f"column {shorten(column.name)}: its largest value, {sizes.max():g}, is below "
+            f"{_SMALLEST:g}, where squares vanish; rescale the column"
+        )
