@@ -20,7 +20,8 @@ from bayesspn.estimators.views import decode_value
 from bayesspn.tables import encode
 from bayesspn.tables.frames import open_table
 
-TINY = 1e-6
+#: Leaves with few pseudo-observations leave that much beyond the largest float.
+TINY = 1e-5
 
 #: Errors that questions to any fitted model may end with.
 NO_ORDER = "has no order, so it has no quantiles"
