@@ -25,16 +25,6 @@ from bayesspn.compilation import drop_stale_code as _drop_stale_code
 
 _drop_stale_code(_Path(__file__).parent)  # before anything compiled is looked up
 
-from bayesspn.graphs import RegionGraph
-from bayesspn.leaves.columns import Column, Leaves, describe_column
-from bayesspn.model import Learned, Model
-from bayesspn.posterior import Posterior, merge_chains
-from bayesspn.randomness import Key
-from bayesspn.rows import EncodedRows, encode_rows
-from bayesspn.sampling.chains import Chain, run_chain, run_chains, start_chain
-from bayesspn.scopes import Scope
-from bayesspn.spn import SPN
-
 if TYPE_CHECKING:
     from bayesspn.estimators import (
         Answer,
@@ -45,6 +35,15 @@ if TYPE_CHECKING:
         SPNRegressor,
         load,
     )
+    from bayesspn.graphs import RegionGraph
+    from bayesspn.leaves.columns import Column, Leaves, describe_column
+    from bayesspn.model import Learned, Model
+    from bayesspn.posterior import Posterior, merge_chains
+    from bayesspn.randomness import Key
+    from bayesspn.rows import EncodedRows, encode_rows
+    from bayesspn.sampling.chains import Chain, run_chain, run_chains, start_chain
+    from bayesspn.scopes import Scope
+    from bayesspn.spn import SPN
 
 __version__ = "0.1.0.dev0"
 
@@ -75,9 +74,10 @@ __all__ = [
     "start_chain",
 ]
 
-#: Names that need scikit-learn and pandas, which take longer to import than all the rest.
-_LATER = frozenset(
-    {
+#: Where names live. They are imported when they are asked for: numba, scikit-learn and pandas take
+#: seconds, for which the help of the command line must not wait.
+_MODULES = {
+    "estimators": (
         "Answer",
         "BayesianSPN",
         "Conditional",
@@ -85,11 +85,27 @@ _LATER = frozenset(
         "SPNImputer",
         "SPNRegressor",
         "load",
-    }
-)
+    ),
+    "graphs": ("RegionGraph",),
+    "leaves.columns": ("Column", "Leaves", "describe_column"),
+    "model": ("Learned", "Model"),
+    "posterior": ("Posterior", "merge_chains"),
+    "randomness": ("Key",),
+    "rows": ("EncodedRows", "encode_rows"),
+    "sampling.chains": ("Chain", "run_chain", "run_chains", "start_chain"),
+    "scopes": ("Scope",),
+    "spn": ("SPN",),
+}
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
-    if name in _LATER:
-        return getattr(_import_module("bayesspn.estimators"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(_import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

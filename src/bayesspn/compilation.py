@@ -16,8 +16,6 @@ from functools import cache, wraps
 from pathlib import Path
 from typing import Any
 
-from numba.core.caching import _CacheLocator
-
 _FINGERPRINT = "compiled-from.sha256"
 
 
@@ -60,6 +58,8 @@ def _cache_folder(source: Path) -> Path:
     """Where numba keeps the code of a source file: beside it, or below NUMBA_CACHE_DIR."""
     elsewhere = os.environ.get("NUMBA_CACHE_DIR")
     if elsewhere:
+        from numba.core.caching import _CacheLocator  # takes long to import
+
         return Path(elsewhere) / _CacheLocator.get_suitable_cache_subpath(str(source))
     return source.parent / "__pycache__"
 

@@ -336,3 +336,16 @@ def test_unusual_rows_stand_out(model):
     assert scores[0] > 3
     assert np.isfinite(scores).all()
     np.testing.assert_array_equal(scores, model.anomaly_score(rows))
+
+
+def test_what_is_known_exactly_is_the_answer(model):
+    given = {"size": 1.5, "city": "Rome"}
+    assert model.expectation("size", given=given) == 1.5
+    assert model.expectation("size", given=given, interval=0.9) == (1.5, 1.5, 1.5)
+    assert model.quantile("size", 0.2, given=given) == 1.5
+    assert model.quantile("size", 0.2, given=given, interval=0.9) == (1.5, 1.5, 1.5)
+    assert model.mode("city", given=given) == "Rome"
+    assert model.mode("city", given=given, interval=0.9) == ("Rome", (1.0, 1.0, 1.0))
+    assert model.distribution("city", given=given)["probability"].tolist() == [0.0, 1.0, 0.0]
+    assert model.distribution("size", given=given)["probability"].sum() == 1
+    assert model.mutual_information("size", "price", given=given) == 0

@@ -12,7 +12,13 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from bayesspn.tables import TableFileError, read_table, read_table_chunks, write_table
+from bayesspn.tables import (
+    TableFileError,
+    read_table,
+    read_table_chunks,
+    write_table,
+    write_table_chunks,
+)
 
 TABLE = pd.DataFrame(
     {
@@ -226,3 +232,46 @@ def _umask():
     mask = os.umask(0)
     os.umask(mask)
     return mask
+
+
+@pytest.mark.parametrize("ending", [*TEXT_ENDINGS, ".parquet"])
+def test_pieces_are_written_as_one_table(tmp_path, ending):
+    path = tmp_path / f"t{ending}"
+    pieces = (TABLE[k : k + 1] for k in range(3))
+    assert write_table_chunks(pieces, path) == 3
+    pd.testing.assert_frame_equal(read_table(path), TABLE, check_dtype=ending != ".parquet")
+
+
+@pytest.mark.parametrize("ending", [".csv", ".csv.zst", ".parquet"])
+def test_pieces_that_end_with_an_error_leave_the_old_file(tmp_path, ending):
+    path = tmp_path / f"t{ending}"
+    write_table(TABLE, path)
+
+    def pieces():
+        yield TABLE[:1]
+        raise ValueError("the caller's own")
+
+    with pytest.raises(ValueError, match=r"^the caller's own$"):
+        write_table_chunks(pieces(), path)
+    assert len(read_table(path)) == 3
+    assert [file.name for file in tmp_path.iterdir()] == [path.name]
+
+
+def test_formats_by_name(tmp_path):
+    for name in ("csv", "tsv", "parquet"):
+        write_table(TABLE, tmp_path / "table.dat", name)
+        pd.testing.assert_frame_equal(read_table(tmp_path / "table.dat", name), TABLE)
+    write_table(TABLE, tmp_path / "t.csv", "parquet")  # the ending comes first
+    assert (tmp_path / "t.csv").read_bytes().startswith(b"n,size")
+    with pytest.raises(TableFileError, match="format must be one of csv, tsv, parquet"):
+        read_table(tmp_path / "t.csv", "xlsx")
+
+
+def test_pipes_are_written_to_and_not_replaced(tmp_path):
+    pipe = tmp_path / "pipe.csv"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    write_table(TABLE[["n"]], pipe)
+    assert os.read(reader, 100) == b"n\n1\n2\n3\n"
+    os.close(reader)
+    assert pipe.is_fifo()

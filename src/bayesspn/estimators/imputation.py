@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 import numpy as np
 
+from bayesspn.estimators.fitting import draw_seed
 from bayesspn.leaves.family import Array
 from bayesspn.posterior import Posterior
 from bayesspn.queries.row_averages import average_missing, draw_weights
 from bayesspn.queries.sets import ValueSet
+from bayesspn.tables import Schema, as_recorded, decode
 
 #: Rows whose cells are averaged together, which bounds memory.
 _AVERAGED_TOGETHER = 16_384
@@ -73,3 +76,22 @@ def fill_best(posterior: Posterior, X: Array) -> Array:
         else:
             filled[cells, column] = average[cells, 1] / average[cells, 0]
     return filled
+
+
+def fill_drawn(posterior: Posterior, X: Array, seed: int) -> Array:
+    """Missing cells filled with a draw of all of a row together; shape of X."""
+    return posterior.complete(X, seed) if len(X) else X
+
+
+def fill_several(posterior: Posterior, X: Array, m: int, random_state: Any) -> Iterator[Array]:
+    """Several draws of the missing cells, for multiple imputation; each of the shape of X."""
+    seeds = np.random.SeedSequence(draw_seed(random_state)).generate_state(m)
+    for seed in seeds:
+        yield fill_drawn(posterior, X, int(seed))
+
+
+def give_back(filled: Array, X: Array, schema: Schema, like: Any) -> Any:
+    """A filled table as users know it; ``like`` is as for `bayesspn.tables.decode`."""
+    recorded = as_recorded(filled, schema)
+    # observed cells are not rounded
+    return decode(np.where(np.isnan(X), recorded, X), schema, like)

@@ -6,16 +6,15 @@ import os
 from collections.abc import Sequence
 from typing import Any, Self
 
-import numpy as np
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bayesspn.estimators.fitting import draw_seed
-from bayesspn.estimators.imputation import fill_best
+from bayesspn.estimators.imputation import fill_best, fill_drawn, fill_several, give_back
 from bayesspn.estimators.joint import JointModel, check_count
 from bayesspn.leaves.family import Array
-from bayesspn.tables import Schema, as_recorded, decode, encode, infer_schema
+from bayesspn.tables import Schema, encode, infer_schema
 from bayesspn.tables.frames import library_of
 
 _STRATEGIES = ("best", "draw")
@@ -141,8 +140,10 @@ class SPNImputer(OneToOneFeatureMixin, TransformerMixin, JointModel):
         """
         values = self._encode(X)
         if self.strategy == "best":
-            return self._give_back(fill_best(self.posterior_, values), values, X)
-        return self._give_back(self._draw(values, draw_seed(self.random_state)), values, X)
+            filled = fill_best(self.posterior_, values)
+        else:
+            filled = fill_drawn(self.posterior_, values, draw_seed(self.random_state))
+        return give_back(filled, values, self.schema_, _like(X))
 
     def impute(self, X: Any, m: int = 5, *, random_state: Any = None) -> list[Any]:
         """Fill in the missing cells several times, for multiple imputation.
@@ -161,8 +162,9 @@ class SPNImputer(OneToOneFeatureMixin, TransformerMixin, JointModel):
         """
         check_count("m", m, 1)
         values = self._encode(X)
-        seeds = np.random.SeedSequence(draw_seed(random_state)).generate_state(int(m))
-        return [self._give_back(self._draw(values, int(seed)), values, X) for seed in seeds]
+        like = _like(X)
+        tables = fill_several(self.posterior_, values, int(m), random_state)
+        return [give_back(filled, values, self.schema_, like) for filled in tables]
 
     def _encode(self, X: Any) -> Array:
         check_is_fitted(self)
@@ -170,14 +172,8 @@ class SPNImputer(OneToOneFeatureMixin, TransformerMixin, JointModel):
         validate_data(self, X, reset=False, skip_check_array=True)
         return values
 
-    def _draw(self, values: Array, seed: int) -> Array:
-        if not len(values):
-            return values
-        return self.posterior_.complete(values, seed)
 
-    def _give_back(self, filled: Array, values: Array, X: Any) -> Any:
-        recorded = as_recorded(filled, self.schema_)
-        # observed cells are not rounded
-        library = library_of(X)
-        like = X if library == "pandas" else library  # a pandas frame lends its index
-        return decode(np.where(np.isnan(values), recorded, values), self.schema_, like)
+def _like(X: Any) -> Any:
+    """What tables given back are built like."""
+    library = library_of(X)
+    return X if library == "pandas" else library  # a pandas frame lends its index

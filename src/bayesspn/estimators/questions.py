@@ -34,8 +34,6 @@ Given = str | Mapping[Hashable, Any] | None
 
 _LARGEST_SEED = 2**31 - 1
 
-_LARGEST_LOG = np.log(np.finfo(float).max)
-
 #: Rows drawn together under evidence, which bounds memory.
 _DRAWN_TOGETHER = 4096
 
@@ -87,7 +85,8 @@ class Questions:
         event : str or dict
             A conjunction of comparisons, ranges and sets: ``"income > 50 and sex == 'F'"``,
             ``"30 <= age < 40"``, ``{"job": ["clerk", "nurse"]}``. Equality with a number means
-            recorded as that number.
+            recorded as that number. Text may go on with a bar and evidence:
+            ``"income > 50 | sex == 'F'"``.
         given : str or dict, default=None
             Evidence of the same form.
         interval : float, default=None
@@ -98,7 +97,10 @@ class Questions:
         float or Answer
         """
         view = self._view()
-        wanted = view.event(event)
+        if isinstance(event, str):
+            wanted, view = view.question(event)
+        else:
+            wanted = view.event(event)
         view = view.given(given)
 
         def ask(inquiry: Inquiry) -> Array:
@@ -336,6 +338,8 @@ class Questions:
         first, second = view.position(a), view.position(b)
         if first == second:
             raise QuestionError(f"name two different columns, got {shorten(a)} twice")
+        if _is_exact(view, first) or _is_exact(view, second):
+            return 0.0 if interval is None else Answer(0.0, 0.0, 0.0)
         cells = {p: view.cells(view.inquiry, p) for p in (first, second)}
         joint = joint_masses(view.drawn_inquiry, first, cells[first], {second: cells[second]})
         values = mutual_information(joint[second])
@@ -507,30 +511,13 @@ def _expectation(view: View, position: int, interval: float | None) -> Any:
     return Answer(value, decode_number(low, column), decode_number(high, column))
 
 
-def _known(view: View, position: int, interval: float | None) -> Any:
-    """What is said of a column whose value is given: that value."""
-    value = decode_value(float(view.evidence[position]), view.schema.columns[position])  # type: ignore[arg-type]
-    _known_probability(view, interval)
-    return value if interval is None else Answer(value, value, value)
-
-
-def _known_probability(view: View, interval: float | None) -> Answer:
-    """What is given is certain, unless it is impossible."""
-    view.inquiry  # noqa: B018
-    if interval is not None:
-        _spread(np.ones(1), interval)
-    return Answer(1.0, 1.0, 1.0)
-
-
 def _quantile(view: View, position: int, level: float, interval: float | None) -> Any:
     column = view.schema.columns[position]
-    if _is_exact(view, position):
-        return _known(view, position, interval)
-    value = decode_value(
-        float(view.inquiry.mixture(position).quantile(np.array([level]))[0]), column
-    )
+    value = decode_value(view.inquiry.quantile(position, level), column)
     if interval is None:
         return value
+    if _is_exact(view, position):
+        return Answer(value, value, value)
     mixtures = view.drawn_inquiry.mixtures(position)
     each = mixtures.quantile(np.full(len(mixtures.weights), level))
     low, high = _spread(each, interval)
@@ -541,23 +528,15 @@ def _quantile(view: View, position: int, level: float, interval: float | None) -
 
 def _mode(view: View, position: int, interval: float | None) -> Any:
     column = view.schema.columns[position]
-    if _is_exact(view, position):
-        value = _known(view, position, None)
-        return value if interval is None else (value, _known_probability(view, interval))
-    mixture = view.inquiry.mixture(position)
-    found = mixture.mode()
+    found = view.inquiry.mode(position)
     value = decode_value(found, column)
     if interval is None:
         return value
-    at = np.array([found])
-    density = _exp(mixture.log_density(at)[0, 0])
-    each = _exp(view.drawn_inquiry.mixtures(position).log_density(at)[:, 0])
-    return value, Answer(float(density), *map(float, _spread(each, interval)))
-
-
-def _exp(logs: Array) -> Array:
-    """Exponentials, as large as floats get."""
-    return np.exp(np.minimum(logs, _LARGEST_LOG))
+    if _is_exact(view, position):
+        return value, Answer(1.0, 1.0, 1.0)
+    density = float(np.exp(view.inquiry.mixture(position).log_density(np.array([found]))[0, 0]))
+    each = np.exp(view.drawn_inquiry.mixtures(position).log_density(np.array([found]))[:, 0])
+    return value, Answer(density, *map(float, _spread(each, interval)))
 
 
 def _give_back(view: View, rows: Array) -> Any:

@@ -14,7 +14,7 @@ from bayesspn.posterior import Posterior
 from bayesspn.queries.grids import CELLS
 from bayesspn.queries.inquiry import ImpossibleEvidence, Inquiry
 from bayesspn.queries.sets import Evidence, ValueSet
-from bayesspn.tables import QuestionError, Schema, decode, read_event, read_given
+from bayesspn.tables import QuestionError, Schema, decode, read_event, read_given, read_question
 from bayesspn.tables.cells import shorten
 from bayesspn.tables.encoding import encode_some
 from bayesspn.tables.schema import ColumnSchema
@@ -74,8 +74,15 @@ class View:
 
     def event(self, event: str | Mapping[Hashable, Any]) -> dict[int, ValueSet]:
         """Read an event; columns by position."""
-        read = read_event(event, self.shown)
-        return {self.columns[place]: self._whole(place, values) for place, values in read.items()}
+        return self._wanted(read_event(event, self.shown))
+
+    def question(self, text: str) -> tuple[dict[int, ValueSet], View]:
+        """Read an event and, after a bar, more evidence; columns by position."""
+        event, given = read_question(text, self.shown)
+        return self._wanted(event), self._knowing(given)
+
+    def _wanted(self, event: dict[int, ValueSet]) -> dict[int, ValueSet]:
+        return {self.columns[place]: self._whole(place, values) for place, values in event.items()}
 
     def _whole(self, place: int, values: ValueSet) -> ValueSet:
         if self.constant(self.columns[place]) and not values.empty:
@@ -100,10 +107,13 @@ class View:
         QuestionError
             If the new evidence contradicts what is known already.
         """
-        if given is None:
+        return self._knowing(read_given(given, self.shown))
+
+    def _knowing(self, given: Mapping[int, float | ValueSet]) -> View:
+        if not given:
             return self
         evidence = dict(self.evidence)
-        for place, value in read_given(given, self.shown).items():
+        for place, value in given.items():
             column = self.columns[place]
             if self.constant(column):
                 continue  # which is known anyway

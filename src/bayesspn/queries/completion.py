@@ -36,7 +36,7 @@ def most_probable(inquiry: Inquiry, columns: Sequence[int]) -> Array:
     -------
     ndarray of shape (columns,)
     """
-    apart = np.array([inquiry.mixture(column).mode() for column in columns])
+    apart = np.array([inquiry.mode(column) for column in columns])
     if len(columns) == 1:
         return apart
     drawn = draw_rows(np.random.default_rng(0), inquiry, _DRAWN_STARTS)[:, list(columns)]
@@ -55,7 +55,7 @@ def _climb(inquiry: Inquiry, columns: Sequence[int], start: Array) -> tuple[Arra
             others = {c: float(v) for c, v in zip(columns, values, strict=True) if c != column}
             given = Inquiry(inquiry.networks, {**inquiry.evidence, **others})
             changed = values.copy()
-            changed[k] = given.mixture(column).mode()
+            changed[k] = given.mode(column)
             score = float(_log_joint(inquiry, columns, changed[None])[0])
             if score > best:
                 values, best = changed, score

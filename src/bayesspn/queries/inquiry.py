@@ -13,10 +13,19 @@ import numpy as np
 
 from bayesspn.leaves.family import Array
 from bayesspn.queries.grids import CELLS, cut_cells
-from bayesspn.queries.mixtures import Mixtures, mixtures_of_draws, mixtures_of_rows
+from bayesspn.queries.mixtures import (
+    EVERYTHING,
+    Mixtures,
+    mixtures_of_draws,
+    mixtures_of_rows,
+)
 from bayesspn.queries.networks import Networks
 from bayesspn.queries.passes import Evaluation, evaluate
 from bayesspn.queries.sets import Evidence, ValueSet
+
+#: The mode is sought among all whole numbers if they are few, else around the highest leaves.
+_MOST_WHOLE = 4096
+_MOST_PEAKS = 48
 
 
 class ImpossibleEvidence(ValueError):
@@ -117,32 +126,107 @@ class Inquiry:
         draws = np.arange(self.networks.n_draws)[:, None]
         return self._visits[draws, self.networks.leaf_regions[:, column]]
 
-    def known(self, column: int) -> ValueSet | None:
+    def known(self, column: int) -> ValueSet:
         """Set that a column is known to lie in, if that is all that is known of it."""
-        value = self.evidence.get(column)
-        return value if isinstance(value, ValueSet) else None
+        value = self.evidence.get(column, EVERYTHING)
+        return value if isinstance(value, ValueSet) else EVERYTHING
 
     def exact(self, column: int) -> float | None:
         """Value that a column is known to have."""
         value = self.evidence.get(column)
         return None if isinstance(value, ValueSet) else value
 
-    def mixture(self, column: int) -> Mixtures:
-        """Distribution of a column over all draws; one row."""
-        weights = self.draw_weights[:, None, None] * self.leaf_weights(column)
-        return mixtures_of_rows(self.networks, column, weights[None], self.known(column))
+    def _all_weights(self, column: int) -> Array:
+        """Weights of a column's leaves over all draws; (draws, paths, leaves)."""
+        return self.draw_weights[:, None, None] * self.leaf_weights(column)
+
+    def mixture(self, column: int, negligible: float = 1e-10) -> Mixtures:
+        """Distribution of a column over all draws; one row. See `mixtures_of_rows`."""
+        weights, known = self._all_weights(column), self.known(column)
+        return mixtures_of_rows(self.networks, column, weights[None], known, negligible)
 
     def mixtures(self, column: int) -> Mixtures:
         """Distribution of a column under every draw that allows the evidence."""
         weights = self.leaf_weights(column)
         return mixtures_of_draws(self.networks, column, weights, self.known(column))
 
+    def quantile(self, column: int, level: float) -> float:
+        """Quantile of a column over all draws."""
+        exact = self.exact(column)
+        if exact is not None:
+            return exact
+        if self.known(column) is not EVERYTHING:
+            return float(self.mixture(column).quantile(np.array([level]))[0])
+        # first the cell, by tabulated probabilities; then within the cell
+        weights = self._all_weights(column)
+        low, high = Inquiry(self.networks, {}).cells(column)
+        masses = self.networks.masses(column, low, high)
+        upper = np.cumsum(np.einsum("cdpi,dpi->c", masses, weights, optimize=True))
+        cell = min(int(np.searchsorted(upper, level)), len(low) - 1)
+        below = upper[cell - 1] if cell else 0.0
+        inside = ValueSet.of([(low[cell], high[cell])])
+        weights = masses[cell] * weights
+        share = min((level - below) / weights.sum(), 1.0)
+        mixture = mixtures_of_rows(self.networks, column, weights[None] / weights.sum(), inside)
+        return float(mixture.quantile(np.array([share]))[0])
+
+    def mode(self, column: int) -> float:
+        """Most probable value of a column over all draws."""
+        exact = self.exact(column)
+        if exact is not None:
+            return exact
+        starts = self._mode_starts(column)
+        rough = self.mixture(column, negligible=1e-4)
+        order = np.argsort(-rough.log_density(starts)[0])
+        near = starts[np.sort(order[: min(3, len(order))])]
+        best = [k for k in range(len(starts)) if starts[k] in near]
+        around = sorted({k + shift for k in best for shift in (-1, 0, 1)} & set(range(len(starts))))
+        return self.mixture(column, negligible=1e-8).mode(starts[around])
+
+    def _mode_starts(self, column: int) -> Array:
+        """Ascending values among which, or next to which, the mode is; (values,)."""
+        described, known = self.networks.leaves.columns[column], self.known(column)
+        low, high = described.plausible
+        low, high = max(low, known.low[0]), min(high, known.high[-1])
+        if low > high:  # nothing but what is known
+            low = high = known.low[0] if np.isfinite(known.low[0]) else known.high[-1]
+        if described.discrete and high - low <= _MOST_WHOLE:
+            values = np.arange(np.ceil(low), np.floor(high) + 1)
+            return values[known.contains(values)]
+        whole, first, second = self.networks.moments(column, ValueSet.of([described.plausible]))
+        mean = np.divide(first, whole, out=np.full_like(whole, low), where=whole > 0)
+        square = np.divide(second, whole, out=np.full_like(whole, low**2), where=whole > 0)
+        spread = np.sqrt(np.maximum(square - mean**2, 0.0))
+        finest = max(described.resolution / 4, 1e-9 * (high - low), np.finfo(float).tiny)
+        height = (self._all_weights(column) * whole / np.maximum(spread, finest)).ravel()
+        peaks = np.argsort(-height)[:_MOST_PEAKS]
+        values = (
+            mean.ravel()[peaks] + np.array([[-2], [-1], [-0.3], [0], [0.3]]) * spread.ravel()[peaks]
+        )
+        ends = [*known.low, *known.high, *described.observed, low, high]
+        values = np.concatenate([values.ravel(), [end for end in ends if np.isfinite(end)]])
+        values = np.unique(np.clip(np.rint(values) if described.discrete else values, low, high))
+        return values[known.contains(values)]
+
     def cells(self, column: int, cells: int = CELLS) -> tuple[Array, Array]:
         """Ends of cells that a column is divided into; see `cut_cells`."""
-        return cut_cells(self.networks, column, self.leaf_weights(column), cells)
+
+        def cut() -> Array:
+            return np.stack(cut_cells(self.networks, column, self.leaf_weights(column), cells))
+
+        if self.evidence:
+            low, high = cut()
+        else:
+            low, high = self.networks.remember((column, "cells", cells), cut)
+        return low, high
 
     def cell_masses(self, column: int, low: Array, high: Array) -> Array:
         """Probability of a column's cells under every draw; (cells, draws)."""
+        exact = self.exact(column)
+        if exact is not None:
+            # cells share their ends: the first that reaches up to the value holds it
+            inside = np.arange(len(high)) == np.argmax(high >= exact)
+            return np.repeat(inside[:, None].astype(np.float64), self.networks.n_draws, axis=1)
         masses = self.leaf_masses(column, low, high)
         return np.einsum("cdpi,dpi->cd", masses, self.leaf_weights(column), optimize=True)
 
@@ -151,13 +235,8 @@ class Inquiry:
 
         Shape (cells, draws, paths, leaves).
         """
-        known, exact = self.known(column), self.exact(column)
-        if exact is not None:
-            # cells share their ends: the first that reaches up to the value holds it
-            own = np.arange(len(high)) == np.argmax(high >= exact)
-            shape = (len(high), *self.leaf_weights(column).shape)
-            return np.broadcast_to(own[:, None, None, None], shape).astype(np.float64)
-        if known is None:
+        known = self.known(column)
+        if known is EVERYTHING:
             return self.networks.masses(column, low, high)
         whole = np.exp(self.networks.log_mass(column, known))
         parts = [known.intersect(ValueSet.of([ends])) for ends in zip(low, high, strict=True)]
@@ -166,12 +245,12 @@ class Inquiry:
 
     def moments(self, column: int) -> Array:
         """E[x^k] for k = 0, 1, 2 within the column's plausible range, by draw; (3, draws)."""
-        within = ValueSet.of([self.networks.leaves.columns[column].plausible])
-        weights, known, exact = self.leaf_weights(column), self.known(column), self.exact(column)
+        exact = self.exact(column)
         if exact is not None:
-            powers = np.array([1.0, exact, exact * exact])
-            return powers[:, None] * weights.sum(axis=(1, 2))
-        if known is None:
+            return np.repeat([[1.0], [exact], [exact**2]], self.networks.n_draws, axis=1)
+        within = ValueSet.of([self.networks.leaves.columns[column].plausible])
+        weights, known = self.leaf_weights(column), self.known(column)
+        if known is EVERYTHING:
             return (self.networks.moments(column, within) * weights).sum(axis=(2, 3))
         whole = np.exp(self.networks.log_mass(column, known))
         weights = np.divide(weights, whole, out=np.zeros_like(whole), where=whole > 0)

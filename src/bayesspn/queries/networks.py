@@ -111,7 +111,7 @@ class Networks:
                 masses[interval] = self._by_draw(np.exp(logs))
             return masses
 
-        return self._remember((column, low.tobytes(), high.tobytes()), tabulate)
+        return self.remember((column, low.tobytes(), high.tobytes()), tabulate)
 
     def moments(self, column: int, values: ValueSet) -> Array:
         """E[x^k; x in the set] of every leaf for k = 0, 1, 2; (3, draws, paths, leaves)."""
@@ -124,9 +124,9 @@ class Networks:
             return total
 
         key = (column, "moments", values.low.tobytes(), values.high.tobytes())
-        return self._remember(key, tabulate)
+        return self.remember(key, tabulate)
 
-    def _remember(self, key: tuple[object, ...], tabulate: Callable[[], Array]) -> Array:
+    def remember(self, key: tuple[object, ...], tabulate: Callable[[], Array]) -> Array:
         """A table that was made before, or is made now; those not used for longest go first."""
         table = self._tables.pop(key, None)
         if table is None:

@@ -18,7 +18,13 @@ from __future__ import annotations
 from bayesspn.tables.cells import TableError
 from bayesspn.tables.encoding import as_recorded, decode, encode
 from bayesspn.tables.events import QuestionError, read_event, read_given, read_question
-from bayesspn.tables.files import TableFileError, read_table, read_table_chunks, write_table
+from bayesspn.tables.files import (
+    TableFileError,
+    read_table,
+    read_table_chunks,
+    write_table,
+    write_table_chunks,
+)
 from bayesspn.tables.infer import infer_schema
 from bayesspn.tables.model_columns import model_columns
 from bayesspn.tables.schema import ColumnSchema, Schema, SchemaError
@@ -41,4 +47,5 @@ __all__ = [
     "read_table",
     "read_table_chunks",
     "write_table",
+    "write_table_chunks",
 ]

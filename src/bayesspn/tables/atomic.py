@@ -35,6 +35,11 @@ def replaced_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """
     # a link stays a link: the file it points to is replaced
     target = Path(os.path.realpath(path))
+    if target.exists() and not (target.is_file() or target.is_dir()):
+        # a device or a pipe is written to; putting a file in its place would break the machine
+        with open(target, "wb") as device:
+            yield device
+        return
     descriptor, temporary = tempfile.mkstemp(_ENDING, _beginning(target), target.parent)
     try:
         with os.fdopen(descriptor, "wb") as file:

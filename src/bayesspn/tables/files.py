@@ -1,6 +1,7 @@
 """Tables in files: CSV, TSV (also compressed) and Parquet, whole or in pieces, and standard input.
 
-The ending of the name decides on the format. Files are UTF-8 with a header; cells that are empty or
+The ending of the name decides on the format; standard input and output are CSV if nothing else is
+said. Files are UTF-8 with a header; cells that are empty or
 read NA, NaN, null or the like are missing. Every problem is one sentence that names the file.
 """
 
@@ -15,7 +16,7 @@ import lzma
 import os
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO, cast
 
@@ -29,6 +30,10 @@ PathLike = str | os.PathLike[str]
 
 _SEPARATORS = {".csv": ",", ".tsv": "\t"}
 _PARQUET = (".parquet", ".pq")
+
+#: Formats by name, for streams and for files whose ending does not tell.
+FORMATS = ("csv", "tsv", "parquet")
+
 _COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst")
 
 #: Characters handed to the parser at once.
@@ -39,14 +44,16 @@ class TableFileError(ValueError):
     """A file that cannot be read or written as a table."""
 
 
-def read_table(path: PathLike) -> pd.DataFrame:
+def read_table(path: PathLike, default_format: str | None = None) -> pd.DataFrame:
     """Read a table.
 
     Parameters
     ----------
     path : str or path
-        A file ending in .csv, .tsv (also .csv.gz, .bz2, .xz, .zst) or .parquet; ``"-"`` reads CSV
-        from standard input.
+        A file ending in .csv, .tsv (also .csv.gz, .bz2, .xz, .zst) or .parquet; ``"-"`` reads
+        standard input.
+    default_format : {"csv", "tsv", "parquet"}, default=None
+        Format of standard input, CSV if None, and of files whose ending does not tell.
 
     Examples
     --------
@@ -60,13 +67,16 @@ def read_table(path: PathLike) -> pd.DataFrame:
     >>> folder.cleanup()
     """
     with _one_sentence_errors(path):
-        if _format(path)[0] == "parquet":
-            return pd.read_parquet(_existing(path))
-        with _open_text(path) as text:
-            return pd.read_csv(text, **_csv_options(path, text))
+        file_format, _ = _format(path, default_format)
+        if file_format == "parquet":
+            return pd.read_parquet(_parquet_source(path))
+        with _open_text(path, default_format) as text:
+            return pd.read_csv(text, **_csv_options(file_format, text))
 
 
-def read_table_chunks(path: PathLike, rows: int) -> Iterator[pd.DataFrame]:
+def read_table_chunks(
+    path: PathLike, rows: int, default_format: str | None = None
+) -> Iterator[pd.DataFrame]:
     """Read a table in pieces, so that a table larger than memory can be worked on.
 
     Types are inferred for each piece of a CSV file on its own: integers are floats in a piece with
@@ -78,6 +88,8 @@ def read_table_chunks(path: PathLike, rows: int) -> Iterator[pd.DataFrame]:
         As for `read_table`.
     rows : int
         Rows of a piece; the last one may have fewer. A table without rows gives one empty piece.
+    default_format : {"csv", "tsv", "parquet"}, default=None
+        As for `read_table`.
 
     Examples
     --------
@@ -90,22 +102,33 @@ def read_table_chunks(path: PathLike, rows: int) -> Iterator[pd.DataFrame]:
     """
     if rows < 1:
         raise ValueError(f"rows must be 1 or more, got {rows!r}")
-    with _one_sentence_errors(path):
-        if _format(path)[0] == "parquet":
-            yield from _parquet_chunks(_existing(path), rows)
+    pieces = _read_chunks(path, rows, default_format)
+    while True:
+        # what the caller does with a piece is not the file's fault
+        with _one_sentence_errors(path):
+            piece = next(pieces, None)
+        if piece is None:
             return
-        with (
-            _open_text(path) as text,
-            pd.read_csv(text, chunksize=rows, **_csv_options(path, text)) as pieces,
-        ):
-            yield from pieces
+        yield piece
 
 
-def _parquet_chunks(path: Path, rows: int) -> Iterator[pd.DataFrame]:
+def _read_chunks(path: PathLike, rows: int, default_format: str | None) -> Generator[pd.DataFrame]:
+    file_format, _ = _format(path, default_format)
+    if file_format == "parquet":
+        yield from _parquet_chunks(_parquet_source(path), rows)
+        return
+    with (
+        _open_text(path, default_format) as text,
+        pd.read_csv(text, chunksize=rows, **_csv_options(file_format, text)) as pieces,
+    ):
+        yield from pieces
+
+
+def _parquet_chunks(source: Any, rows: int) -> Iterator[pd.DataFrame]:
     import pyarrow
     import pyarrow.parquet
 
-    with pyarrow.parquet.ParquetFile(path) as file:
+    with pyarrow.parquet.ParquetFile(source) as file:
         empty = True
         for batch in file.iter_batches(batch_size=rows):
             empty = False
@@ -114,7 +137,7 @@ def _parquet_chunks(path: Path, rows: int) -> Iterator[pd.DataFrame]:
             yield file.schema_arrow.empty_table().to_pandas()
 
 
-def write_table(table: Any, path: PathLike) -> None:
+def write_table(table: Any, path: PathLike, default_format: str | None = None) -> None:
     """Write a table; an interrupted write leaves the old file as it was.
 
     Parameters
@@ -122,50 +145,149 @@ def write_table(table: Any, path: PathLike) -> None:
     table : array or frame of shape (rows, columns)
         Of any library. The index of a pandas frame is not written.
     path : str or path
-        As for `read_table`; ``"-"`` writes CSV to standard output.
+        As for `read_table`; ``"-"`` writes to standard output.
+    default_format : {"csv", "tsv", "parquet"}, default=None
+        As for `read_table`.
     """
-    frame = table
-    if not isinstance(table, pd.DataFrame):
-        frame = build_frame(open_table(table).columns(), like="pandas")
-    with _one_sentence_errors(path):
-        file_format, compression = _format(path)
+    write_table_chunks([table], path, default_format)
+
+
+def write_table_chunks(
+    pieces: Iterable[Any], path: PathLike, default_format: str | None = None
+) -> int:
+    """Write a table that comes in pieces, each as soon as it is there.
+
+    Parameters
+    ----------
+    pieces : iterable of arrays or frames of shape (rows, columns)
+        At least one, all with the same columns.
+    path : str or path
+        As for `write_table`. A file appears, or is replaced, once it is complete.
+    default_format : {"csv", "tsv", "parquet"}, default=None
+        As for `read_table`.
+
+    Returns
+    -------
+    int
+        Number of rows.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> pieces = (pd.DataFrame({"age": [age]}) for age in (31, 42))
+    >>> write_table_chunks(pieces, f"{folder.name}/people.csv")
+    2
+    >>> read_table(f"{folder.name}/people.csv")["age"].tolist()
+    [31, 42]
+    >>> folder.cleanup()
+    """
+    with _one_sentence_errors(path, writing=True):
+        file_format, compression = _format(path, default_format)
+    written = 0
+    with contextlib.ExitStack() as stack:
+        with _one_sentence_errors(path, writing=True):
+            write = _open_writer(stack, path, file_format, compression)
+        for piece in pieces:
+            frame = as_pandas(piece)
+            with _one_sentence_errors(path, writing=True):
+                write(frame)
+            written += len(frame)
+        with _one_sentence_errors(path, writing=True):
+            stack.close()
+    return written
+
+
+def as_pandas(table: Any) -> pd.DataFrame:
+    """A table of any library as a pandas frame.
+
+    Examples
+    --------
+    >>> as_pandas([[31, 42]])
+       x0  x1
+    0  31  42
+    """
+    if isinstance(table, pd.DataFrame):
+        return table
+    return build_frame(open_table(table).columns(), like="pandas")
+
+
+def _open_writer(
+    stack: contextlib.ExitStack, path: PathLike, file_format: str, compression: str
+) -> Callable[[pd.DataFrame], None]:
+    """A function that appends a frame to a file, which is complete when the stack is closed."""
+    if file_format == "parquet":
         if str(path) == "-":
-            frame.to_csv(sys.stdout, index=False)
-            return
-        with replaced_file(path) as file:
-            if file_format == "parquet":
-                frame.to_parquet(file, index=False)
-            else:
-                with _compress(file, compression) as packed:
-                    frame.to_csv(packed, sep=_SEPARATORS[file_format], index=False)
+            file: Any = contextlib.nullcontext(sys.stdout.buffer)
+        else:
+            file = replaced_file(path)
+        return _parquet_writer(stack, stack.enter_context(file))
+    text: Any = sys.stdout
+    if str(path) != "-":
+        text = stack.enter_context(_compress(stack.enter_context(replaced_file(path)), compression))
+    begun = False
+
+    def write(frame: pd.DataFrame) -> None:
+        nonlocal begun
+        frame.to_csv(text, sep=_SEPARATORS[file_format], index=False, header=not begun)
+        begun = True
+
+    return write
 
 
-def _format(path: PathLike) -> tuple[str, str]:
+def _parquet_writer(stack: contextlib.ExitStack, file: BinaryIO) -> Callable[[pd.DataFrame], None]:
+    import pyarrow
+    import pyarrow.parquet
+
+    writer = None
+
+    def write(frame: pd.DataFrame) -> None:
+        nonlocal writer
+        schema = None if writer is None else writer.schema
+        # the first piece settles the types
+        table = pyarrow.Table.from_pandas(frame, schema=schema, preserve_index=False)
+        if writer is None:
+            writer = stack.enter_context(pyarrow.parquet.ParquetWriter(file, table.schema))
+        writer.write_table(table)
+
+    return write
+
+
+def _format(path: PathLike, default: str | None = None) -> tuple[str, str]:
     """Format and compression by the ending of a name."""
+    if default is not None and default not in FORMATS:
+        raise ValueError(f"format must be one of {', '.join(FORMATS)}, got {default!r}")
+    chosen = default if default in (None, "parquet") else f".{default}"
     if str(path) == "-":
-        return ".csv", ""
+        return chosen or ".csv", ""
     endings = [ending.lower() for ending in Path(path).suffixes[-2:]] or [""]
     compression = endings.pop() if endings[-1] in _COMPRESSIONS else ""
     ending = endings[-1] if endings else ""
     if ending in _PARQUET and not compression:
         return "parquet", ""
-    if ending not in _SEPARATORS:
+    if ending in _SEPARATORS:
+        return ending, compression
+    if chosen is None or (chosen == "parquet" and compression):
         raise TableFileError(
             f"{path}: the ending does not name a format; use .csv or .tsv (also with .gz, .bz2, "
             ".xz or .zst) or .parquet"
         )
-    return ending, compression
+    return chosen, compression
 
 
-def _existing(path: PathLike) -> Path:
+def _parquet_source(path: PathLike) -> Any:
+    if str(path) == "-":
+        return io.BytesIO(sys.stdin.buffer.read())  # the end of the file comes first
     # pandas and Arrow have their own words for this
     with open(path, "rb"):
         return Path(path)
 
 
 @contextlib.contextmanager
-def _one_sentence_errors(path: PathLike) -> Iterator[None]:
-    name = "standard input" if str(path) == "-" else str(path)
+def _one_sentence_errors(path: PathLike, *, writing: bool = False) -> Iterator[None]:
+    name = str(path)
+    if name == "-":
+        name = "standard output" if writing else "standard input"
     try:
         yield
     except (TableFileError, BrokenPipeError):
@@ -232,8 +354,8 @@ class _CheckedText:
 
 
 @contextlib.contextmanager
-def _open_text(path: PathLike) -> Iterator[_CheckedText]:
-    file_format, compression = _format(path)
+def _open_text(path: PathLike, default_format: str | None) -> Iterator[_CheckedText]:
+    file_format, compression = _format(path, default_format)
     name = "standard input" if str(path) == "-" else str(path)
     with contextlib.ExitStack() as stack:
         if str(path) == "-":
@@ -246,9 +368,9 @@ def _open_text(path: PathLike) -> Iterator[_CheckedText]:
         yield _CheckedText(text, _SEPARATORS[file_format], name)
 
 
-def _csv_options(path: PathLike, text: _CheckedText) -> dict[str, Any]:
+def _csv_options(file_format: str, text: _CheckedText) -> dict[str, Any]:
     return {
-        "sep": _SEPARATORS[_format(path)[0]],
+        "sep": _SEPARATORS[file_format],
         "names": text.header,
         "header": None,
         "index_col": False,

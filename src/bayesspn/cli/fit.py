@@ -1,0 +1,230 @@
+"""``bayesspn fit``: learn a table."""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from bayesspn.cli.errors import INTERRUPTED, say
+from bayesspn.cli.options import (
+    ColumnsOption,
+    DropOption,
+    ForceOption,
+    FormatOption,
+    JsonOption,
+    SeedOption,
+    TableArgument,
+    check_new_file,
+    number_or_auto,
+    numbers_or_auto,
+    read_columns,
+    whole_or_auto,
+)
+from bayesspn.cli.output import count, print_json
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from bayesspn.estimators import BayesianSPN
+    from bayesspn.estimators.joint import JointModel
+
+_NETWORK = "Shape of the network"
+_PRIORS = "Priors"
+_SAMPLING = "Sampling"
+
+#: R-hat up to which chains agree, and up to which they agree well enough.
+_AGREE, _NEARLY = 1.01, 1.1
+
+
+def _whole(name: str, text: str) -> Any:
+    return typer.Option(
+        name, parser=whole_or_auto, metavar="N", help=text, rich_help_panel=_NETWORK
+    )
+
+
+def _strength(name: str, text: str) -> Any:
+    return typer.Option(
+        name, parser=number_or_auto, metavar="X", help=text, rich_help_panel=_PRIORS
+    )
+
+
+def _count(name: str, least: int, text: str) -> Any:
+    return typer.Option(name, min=least, metavar="N", help=text, rich_help_panel=_SAMPLING)
+
+
+def fit(
+    table: TableArgument,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="MODEL", help="File for the model.")
+    ],
+    schema: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="What the columns are, as `bayesspn schema` writes it; inferred if not given.",
+            show_default=False,
+        ),
+    ] = None,
+    columns: ColumnsOption = None,
+    drop: DropOption = None,
+    chains: Annotated[int, _count("--chains", 1, "Independent chains, averaged.")] = 4,
+    burn_in: Annotated[int, _count("--burn-in", 0, "Sweeps before the first draw.")] = 200,
+    draws: Annotated[int, _count("--draws", 1, "Draws that a chain keeps.")] = 50,
+    thin: Annotated[int, _count("--thin", 1, "Sweeps per draw.")] = 4,
+    depth: Annotated[str, _whole("--depth", "Levels of partitions; 0 is a mixture.")] = "auto",
+    partitions: Annotated[
+        str,
+        typer.Option(
+            parser=numbers_or_auto,
+            metavar="N,N",
+            help="Partitions per region, one number or one per level.",
+            rich_help_panel=_NETWORK,
+        ),
+    ] = "auto",
+    children: Annotated[str, _whole("--children", "Parts of a partition.")] = "auto",
+    sums: Annotated[str, _whole("--sums", "Sum nodes per inner region.")] = "auto",
+    leaves: Annotated[str, _whole("--leaves", "Leaves per leaf region.")] = "auto",
+    products: Annotated[
+        str,
+        typer.Option(metavar="shared|cross", help="Kind of products.", rich_help_panel=_NETWORK),
+    ] = "auto",
+    alpha: Annotated[str, _strength("--alpha", "Concentration of sum weights.")] = "auto",
+    beta: Annotated[str, _strength("--beta", "Concentration of the split of columns.")] = "auto",
+    gamma: Annotated[str, _strength("--gamma", "Strength of the leaf priors.")] = "auto",
+    seed: SeedOption = None,
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", help="Cores to use; -1 means all.", show_default="1 chain at a time"
+        ),
+    ] = None,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Keeps the work done so far; the same command goes on from there.",
+            show_default=False,
+        ),
+    ] = None,
+    progress: Annotated[
+        bool | None,
+        typer.Option(
+            "--progress/--no-progress",
+            help="Show a progress bar.",
+            show_default="if standard error is a terminal",
+        ),
+    ] = None,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Neither progress nor a summary.")
+    ] = False,
+    force: ForceOption = False,
+    chosen: FormatOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Learn a table and write the model to a file.
+
+    Missing cells are welcome. Ctrl-C ends early and keeps the draws so far.
+
+    For example:
+
+    `bayesspn fit patients.csv -o patients.bspn --drop name --seed 1`
+
+    `zcat big.csv.gz | bayesspn fit - -o big.bspn --jobs -1 --checkpoint big.ckpt`
+    """
+    check_new_file(output, force)
+    if products not in ("auto", "shared", "cross"):
+        raise typer.BadParameter(f"{products!r} is not one of shared, cross and auto")
+    data = read_columns(table, chosen, columns, drop)
+    model = _build(
+        schema,
+        depth=depth,
+        partitions=partitions,
+        children=children,
+        sums=sums,
+        leaves=leaves,
+        products=products,
+        alpha=alpha,
+        beta=beta,
+        gamma=gamma,
+        chains=chains,
+        burn_in=burn_in,
+        draws=draws,
+        thin=thin,
+        n_jobs=jobs,
+        random_state=seed,
+        checkpoint=None if checkpoint is None else str(checkpoint),
+        progress=not quiet and (sys.stderr.isatty() if progress is None else progress),
+    )
+    begin = time.perf_counter()
+    try:
+        model.fit(data)
+    except KeyboardInterrupt:
+        again = "" if checkpoint is None else f"; the same command goes on from {checkpoint}"
+        say(f"interrupted before the first draw: no model was written{again}")
+        raise typer.Exit(INTERRUPTED) from None
+    model.save(output)
+    report = _report(model, data, output) | {"seconds": round(time.perf_counter() - begin, 3)}
+    if as_json:
+        print_json(report)
+    elif not quiet:
+        _show(report, model)
+    if report["interrupted"]:
+        again = "" if checkpoint is None else "; the same command with --force goes on"
+        say(
+            f"interrupted: {output} holds {report['draws']} of the {chains * draws} draws that "
+            f"were wanted{again}"
+        )
+        raise typer.Exit(INTERRUPTED)
+
+
+def _build(schema: Path | None, **parameters: Any) -> BayesianSPN:
+    from bayesspn.estimators import BayesianSPN
+    from bayesspn.tables import Schema
+
+    described = None if schema is None else Schema.load(schema)
+    return BayesianSPN(schema=described, **parameters)
+
+
+def _report(model: BayesianSPN, data: pd.DataFrame, output: Path) -> dict[str, Any]:
+    return {
+        "model": str(output),
+        "rows": len(data),
+        "columns": len(model.schema_),
+        "chains": len(model.posterior_.draws),
+        "sweeps": model.trace_.shape[1],
+        "draws": model.posterior_.n_draws,
+        "rhat": model.rhat_,
+        "interrupted": model.posterior_.n_draws < model.chains * model.draws,
+    }
+
+
+def _show(report: dict[str, Any], model: BayesianSPN) -> None:
+    print(
+        f"{report['model']}: learned {count(report['rows'], 'row')} of "
+        f"{count(report['columns'], 'column')} in {report['seconds']:.0f} s; "
+        f"{count(report['chains'], 'chain')} of {count(report['sweeps'], 'sweep')}, "
+        f"{count(report['draws'], 'draw')} kept"
+    )
+    print(describe_agreement(model))
+
+
+def describe_agreement(model: JointModel) -> str:
+    """Whether the chains of a model agree, in words."""
+    several = len(model.posterior_.draws) > 1
+    rhat = model.rhat_
+    whole = "the chains" if several else "the halves of the chain"
+    if math.isnan(rhat):
+        return f"too few draws to tell whether {whole} agree"
+    if rhat <= _AGREE:
+        return f"{whole} agree (R-hat {rhat:.3f})"
+    if rhat <= _NEARLY:
+        return f"{whole} agree well enough (R-hat {rhat:.3f}; up to {_AGREE} is very good)"
+    return (
+        f"{whole} do not agree (R-hat {rhat:.2f}, and {_NEARLY} is the limit): a larger --burn-in"
+        + (" or more --chains may help" if several else " may help")
+    )

@@ -1,0 +1,186 @@
+"""Arguments and options that several commands share, and how their values are read."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from bayesspn.cli.errors import CommandError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from bayesspn.estimators.joint import JointModel
+    from bayesspn.tables import Schema
+
+
+class Format(StrEnum):
+    """Formats of tables, for streams and for files whose ending does not tell."""
+
+    csv = "csv"
+    tsv = "tsv"
+    parquet = "parquet"
+
+
+ModelArgument = Annotated[
+    Path, typer.Argument(metavar="MODEL", help="Model that `bayesspn fit` or `save` wrote.")
+]
+TableArgument = Annotated[
+    Path,
+    typer.Argument(metavar="TABLE", help="CSV, TSV or Parquet file; `-` is standard input."),
+]
+OutputOption = Annotated[
+    Path,
+    typer.Option(
+        "--output", "-o", metavar="FILE", help="File to write to; `-` is standard output."
+    ),
+]
+FormatOption = Annotated[
+    Format | None,
+    typer.Option(
+        "--format",
+        help="Format of standard input and output (CSV if not given), and of files whose ending "
+        "does not tell.",
+        show_default=False,
+    ),
+]
+JsonOption = Annotated[
+    bool, typer.Option("--json", help="Print one JSON document; null stands for what is no number.")
+]
+SeedOption = Annotated[
+    int | None,
+    typer.Option(
+        "--seed", metavar="N", min=0, help="Makes the result reproducible.", show_default=False
+    ),
+]
+GivenOption = Annotated[
+    str | None,
+    typer.Option(
+        "--given",
+        metavar="TEXT",
+        help="What is known, such as `age > 30, sex = F`.",
+        show_default=False,
+    ),
+]
+ColumnsOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--columns",
+        metavar="A,B",
+        help="Columns to learn; all if not given. May be repeated.",
+        show_default=False,
+    ),
+]
+DropOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--drop",
+        metavar="A,B",
+        help="Columns to leave out, such as names. May be repeated.",
+        show_default=False,
+    ),
+]
+ForceOption = Annotated[
+    bool, typer.Option("--force", "-f", help="Replace the file if it exists already.")
+]
+
+
+def whole_or_auto(text: str) -> Any:
+    """Read a whole number or ``auto``."""
+    return _number_or_auto(text, int, "a whole number")
+
+
+def number_or_auto(text: str) -> Any:
+    """Read a number or ``auto``."""
+    return _number_or_auto(text, float, "a number")
+
+
+def numbers_or_auto(text: str) -> Any:
+    """Read a whole number, several with commas between them, or ``auto``."""
+    if "," not in text:
+        return whole_or_auto(text)
+    return [_number_or_auto(part, int, "a whole number") for part in text.split(",")]
+
+
+def _number_or_auto(text: str, number: Any, what: str) -> Any:
+    if text == "auto":
+        return text
+    try:
+        return number(text)
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is neither {what} nor auto") from None
+
+
+def find_columns(wanted: Sequence[str], names: Sequence[Hashable], where: str) -> list[Hashable]:
+    """Columns by their names; an option may list several with commas between them.
+
+    Examples
+    --------
+    >>> find_columns(["a,b", "c,d"], ["a", "b", "c,d"], "table.csv")
+    ['a', 'b', 'c,d']
+    """
+    known = {str(name): name for name in names}
+    found: list[Hashable] = []
+    for text in wanted:
+        # a name may hold a comma itself
+        for part in [text] if text in known else [part.strip() for part in text.split(",")]:
+            if part not in known:
+                from bayesspn.tables.schema import list_some
+
+                raise CommandError(
+                    f"{where}: there is no column {part!r}; {list_some(tuple(names))}"
+                )
+            found.append(known[part])
+    return found
+
+
+def name_input(path: Path) -> str:
+    """What messages call a table."""
+    return "standard input" if str(path) == "-" else str(path)
+
+
+def read_columns(
+    path: Path, chosen: Format | None, columns: list[str] | None, drop: list[str] | None
+) -> pd.DataFrame:
+    """Read the columns of a table that are to be learned."""
+    from bayesspn.tables import read_table
+
+    table = read_table(path, chosen)
+    names = table.columns.tolist()
+    kept = find_columns(columns or [], names, name_input(path)) or names
+    dropped = find_columns(drop or [], names, name_input(path))
+    kept = [name for name in dict.fromkeys(kept) if name not in dropped]
+    if not kept:
+        raise CommandError(f"{name_input(path)}: no column is left to learn")
+    return table[kept]
+
+
+def find_column(name: str, schema: Schema) -> Hashable:
+    """A column of a model by its name."""
+    from bayesspn.tables.event_text import ColumnFinder
+
+    return schema.names[ColumnFinder(schema).position(name)]
+
+
+def load_model(path: Path) -> JointModel:
+    """Read a fitted model of any kind."""
+    with open(path, "rb"):  # the usual words for a file that is not there, at once
+        pass
+    from bayesspn.estimators import load
+
+    model: JointModel = load(path)
+    return model
+
+
+def check_new_file(path: Path, force: bool) -> None:
+    """Check that a file can be written, before the work that it is for begins."""
+    if path.exists() and not force:
+        raise CommandError(f"{path} exists already; add --force to replace it, or name another")
+    if path.is_dir():
+        raise CommandError(f"{path} is a folder; name a file")
+    if not path.parent.is_dir():
+        raise CommandError(f"{path}: there is no folder {path.parent}; create it first")
