@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 RIVALS := .rivals
 
-.PHONY: demo test test-long lint reach-paper bench bench-scoring bench-growth \
+.PHONY: demo test test-long fuzz lint reach-paper bench bench-scoring bench-growth \
 	bench-quality clean
 
 $(READY): pyproject.toml
@@ -26,6 +26,10 @@ test: lint
 
 test-long: $(READY)
 	$(BIN)/pytest -m long -n 2
+
+# ten minutes of random tables; FUZZ_SECONDS and FUZZ_START change how many and which
+fuzz: $(READY)
+	$(BIN)/pytest -m long -s tests/fuzz
 
 reach-paper: $(READY)
 	$(BIN)/python experiments/reach_paper.py $(if $(DATA),--data $(DATA))

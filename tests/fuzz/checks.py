@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from fuzz.generator import Rng, make_parameters, make_table
+from fuzz.generator import make_parameters, make_table
 from sklearn.exceptions import ConvergenceWarning
 
 import bayesspn
@@ -209,7 +209,9 @@ class Trial:
         if below is None:
             return
         above = self.probability({column.name: f"> {low}"}, given)
-        assert self.coarse(place) or abs(below + above - 1) < TINY, f"{name} {low}: {below} + {above} given {given}"
+        assert self.coarse(place) or abs(below + above - 1) < TINY, (
+            f"{name} {low}: {below} + {above} given {given}"
+        )
         wider = self.probability({column.name: (None, high)}, given)
         assert below <= wider + TINY, f"{name} up to {low}: {below}, up to {high}: {wider}"
         inside = self.probability(f"{name} between {_literal(low)} and {_literal(high)}", given)
@@ -293,9 +295,7 @@ class Trial:
             answer = self.model.mutual_information(names[0], names[1], interval=0.9)
             assert 0 <= answer.low <= answer.high
             assert np.isfinite(answer).all()
-            self.tell(
-                self.model.mutual_information, *names[:2], given=self.given, allow=IMPOSSIBLE
-            )
+            self.tell(self.model.mutual_information, *names[:2], given=self.given, allow=IMPOSSIBLE)
         share = self.model.dependence()
         assert share.shape == (len(names), len(names))
         assert not share.isna().any(axis=None)

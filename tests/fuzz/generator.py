@@ -148,14 +148,19 @@ def _times(rng: Rng, n: int) -> pd.Series:
 def _zoned(rng: Rng, n: int) -> pd.Series:
     zone = rng.choice(["UTC", "Europe/Berlin", "Asia/Kolkata", "America/New_York"])
     moments = pd.Series(rng.integers(0, 10**9, n).astype("datetime64[s]"))
-    return moments.dt.as_unit(rng.choice(["s", "us", "ns"])).dt.tz_localize("UTC").dt.tz_convert(zone)
+    return (
+        moments.dt.as_unit(rng.choice(["s", "us", "ns"])).dt.tz_localize("UTC").dt.tz_convert(zone)
+    )
 
 
 def _durations(rng: Rng, n: int) -> pd.Series:
     unit = rng.choice(["s", "ms", "us", "ns"])
-    ticks = rng.integers(*[(0, 10), (-100, 100), (0, 10**15), (5, 6), (-(2**62), 2**62)][
-        rng.integers(4 if unit != "ns" else 5)
-    ], n)
+    ticks = rng.integers(
+        *[(0, 10), (-100, 100), (0, 10**15), (5, 6), (-(2**62), 2**62)][
+            rng.integers(4 if unit != "ns" else 5)
+        ],
+        n,
+    )
     return pd.Series(ticks.astype(f"timedelta64[{unit}]"))
 
 
@@ -180,7 +185,9 @@ COLUMNS = (
 
 def _punch(rng: Rng, column: pd.Series) -> pd.Series:
     """Make some cells missing, from none to all."""
-    share = rng.choice([0.0, 0.0, 0.0, 0.1, 0.5, 0.95, 1.0], p=[0.2, 0.2, 0.1, 0.2, 0.2, 0.08, 0.02])
+    share = rng.choice(
+        [0.0, 0.0, 0.0, 0.1, 0.5, 0.95, 1.0], p=[0.2, 0.2, 0.1, 0.2, 0.2, 0.08, 0.02]
+    )
     holes = rng.random(len(column)) < share
     if not holes.any():
         return column

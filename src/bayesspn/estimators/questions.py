@@ -501,6 +501,10 @@ def _expectation(view: View, position: int, interval: float | None) -> Any:
             return np.asarray(values @ inquiry.cell_masses(position, codes, codes))
 
         return _average(view, weigh, interval)
+    exact = view.inquiry.exact(position)
+    if exact is not None:
+        value = decode_number(exact, column)
+        return value if interval is None else Answer(value, value, value)
     whole, first, _ = view.inquiry.moments(position) @ view.inquiry.draw_weights
     value = decode_number(first / whole, column)
     if interval is None:
