@@ -8,6 +8,7 @@ import pytest
 
 from bayesspn import BayesianSPN, SPNRegressor
 from bayesspn.leaves.normal import lognormal_moments
+from bayesspn.queries.information import mutual_information
 from bayesspn.tables import TableError
 
 pytestmark = [
@@ -114,6 +115,18 @@ def test_far_durations_are_drawn_without_warning():
     model = BayesianSPN(gamma=0.01, **SMALL).fit(table)
     assert model.sample(500, random_state=0)["wait"].notna().all()
     assert model.distribution("wait")["probability"].sum() == pytest.approx(1, abs=1e-4)
+
+
+def test_far_dates_stay_within_what_time_zones_can_show():
+    moments = pd.to_datetime([0, 10**18], utc=True).tz_convert("America/New_York")
+    model = BayesianSPN(gamma=0.01, **SMALL).fit(pd.DataFrame({"seen": moments}))
+    assert model.sample(500, random_state=0)["seen"].notna().all()
+    assert model.quantile("seen", 1e-6) < model.quantile("seen", 1 - 1e-6)
+
+
+def test_mutual_information_of_tiny_probabilities_is_finite():
+    joint = np.array([[[1.0, 0.0], [0.0, 1e-200]]])
+    assert mutual_information(joint) == pytest.approx(0)
 
 
 @pytest.mark.parametrize("deviation", [1e3, 1e9, 1e25, 1e120])

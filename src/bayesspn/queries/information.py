@@ -62,9 +62,11 @@ def joint_masses(
 def mutual_information(joint: Array) -> Array:
     """Mutual information of joint probabilities (draws, cells, cells), in nats; (draws,)."""
     joint = joint / joint.sum(axis=(1, 2), keepdims=True)
-    apart = joint.sum(axis=2, keepdims=True) * joint.sum(axis=1, keepdims=True)
-    ratio = np.divide(joint, apart, out=np.ones_like(joint), where=joint > 0)
-    return np.maximum((joint * np.log(ratio)).sum(axis=(1, 2)), 0.0)
+    # logarithms, since products of small probabilities would vanish
+    with np.errstate(divide="ignore", invalid="ignore"):
+        apart = np.log(joint.sum(axis=2, keepdims=True)) + np.log(joint.sum(axis=1, keepdims=True))
+        terms = np.where(joint > 0, joint * (np.log(joint) - apart), 0.0)
+    return np.maximum(terms.sum(axis=(1, 2)), 0.0)
 
 
 def pairwise_information(inquiry: Inquiry, cells: Mapping[int, Cells]) -> Array:

@@ -242,9 +242,10 @@ def _decode_column(values: Array, column: ColumnSchema) -> Cells:
         return _decode_categories(filled, missing, column)
     dtype = column.dtype or DEFAULT_DTYPES[column.kind]
     if column.kind in ("datetime", "duration"):
-        times = times_from_seconds(
-            values, time_unit(dtype), "M" if column.kind == "datetime" else "m"
-        )
+        kind = "M" if column.kind == "datetime" else "m"
+        # clocks of time zones differ from UTC by less than a day
+        margin = 86_400.0 if has_time_zone(dtype) else 0.0
+        times = times_from_seconds(values, time_unit(dtype), kind, margin)
         return Cells(column.name, dtype, times, missing)
     if column.kind == "binary" and category_content(dtype) is not None:
         codes = np.rint(filled).astype(np.int64)
@@ -312,7 +313,8 @@ def as_recorded(values: Array, schema: Schema) -> Array:
     ----------
     values : ndarray of shape (rows, columns)
     schema : Schema
-        Integers and counts are rounded to whole numbers up to ±2^53, times to the column's ``resolution``.
+        Integers and counts are rounded to whole numbers up to ±2^53, times to the column's
+        ``resolution``.
 
     Returns
     -------
