@@ -346,6 +346,7 @@ def test_what_is_known_exactly_is_the_answer(model):
     assert model.quantile("size", 0.2, given=given, interval=0.9) == (1.5, 1.5, 1.5)
     assert model.mode("city", given=given) == "Rome"
     assert model.mode("city", given=given, interval=0.9) == ("Rome", (1.0, 1.0, 1.0))
-    assert model.distribution("city", given=given)["probability"].tolist() == [0.0, 1.0, 0.0]
-    assert model.distribution("size", given=given)["probability"].sum() == 1
+    shares = model.distribution("city", given=given)["probability"].tolist()
+    assert shares == pytest.approx([0.0, 1.0, 0.0])  # weights of draws add up to 1 but for rounding
+    assert model.distribution("size", given=given)["probability"].sum() == pytest.approx(1)
     assert model.mutual_information("size", "price", given=given) == 0
