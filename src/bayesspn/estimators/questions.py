@@ -454,7 +454,9 @@ def _spread(values: Array, interval: float) -> tuple[Any, Any]:
     if not number or not 0 < interval < 1:
         raise QuestionError(f"interval must lie between 0 and 1, such as 0.9, got {interval!r}")
     possible = values[~np.isnan(values).reshape(len(values), -1).any(axis=1)]
-    low, high = np.quantile(possible, [(1 - interval) / 2, (1 + interval) / 2], axis=0)
+    levels = [(1 - interval) / 2, (1 + interval) / 2]
+    # of these quantiles an interval holds one more draw, or the truth, with just this probability
+    low, high = np.quantile(possible, levels, axis=0, method="weibull")
     return low, high
 
 

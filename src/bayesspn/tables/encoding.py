@@ -26,6 +26,9 @@ from bayesspn.tables.times import (
 #: Whole numbers up to here are exact in a float.
 LARGEST_INTEGER = 2**53
 
+#: Decimals that a column can be recorded to; with more it counts as unrounded.
+_MOST_DECIMALS = 6
+
 
 def encode(table: Any, schema: Schema) -> Array:
     """Encode a table.
@@ -312,7 +315,8 @@ def as_recorded(values: Array, schema: Schema) -> Array:
     ----------
     values : ndarray of shape (rows, columns)
     schema : Schema
-        Integers and counts are rounded to whole numbers, times to the column's ``resolution``.
+        Integers and counts are rounded to whole numbers, times to the column's ``resolution``,
+        real numbers to its decimals.
 
     Returns
     -------
@@ -330,4 +334,15 @@ def as_recorded(values: Array, schema: Schema) -> Array:
             values[:, j] = np.rint(values[:, j])
         elif column.kind in ("datetime", "duration") and column.resolution:
             values[:, j] = column.resolution * np.rint(values[:, j] / column.resolution)
+        elif column.kind == "real" and column.resolution:
+            values[:, j] = _round_decimals(values[:, j], column.resolution)
+    return values
+
+
+def _round_decimals(values: Array, resolution: float) -> Array:
+    """Round to the decimals of a resolution; leave alone what is not recorded in decimals."""
+    for decimals in range(_MOST_DECIMALS + 1):
+        units = resolution * 10.0**decimals
+        if units >= 0.5 and abs(units - np.rint(units)) <= 1e-6 * units:
+            return np.round(values, decimals)
     return values
