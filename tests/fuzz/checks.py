@@ -155,7 +155,8 @@ class Trial:
     def rounds(self, place: int) -> bool:
         """Whether values change on the way back to their type."""
         column = self.schema.columns[place]
-        return column.kind in ("datetime", "duration") or column.dtype in ("float32", "Float32")
+        recorded = column.kind in ("datetime", "duration", "real") and column.resolution
+        return bool(recorded) or column.dtype in ("float32", "Float32")
 
     def coarse(self, place: int) -> bool:
         """Whether a column varies so little that single floats have a probability."""
@@ -231,7 +232,7 @@ class Trial:
         assert places == sorted(places), f"quantiles of {column.name!r}: {found}"
         answer = self.model.quantile(column.name, 0.5, given, interval=0.8)
         assert order(answer.low) <= order(answer.high)
-        if column.kind in ("category", "binary") or self.rounds(self.schema.position(column.name)):
+        if column.kind not in ("count", "integer", "real") or "32" in str(column.dtype):
             return
         narrow = re.search(r"int(8|16|32)", str(column.dtype), re.IGNORECASE)
         narrow = narrow or self.coarse(self.schema.position(column.name))

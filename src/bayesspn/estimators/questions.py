@@ -457,8 +457,9 @@ def _spread(values: Array, interval: float) -> tuple[Any, Any]:
         raise QuestionError(f"interval must lie between 0 and 1, such as 0.9, got {interval!r}")
     possible = values[~np.isnan(values).reshape(len(values), -1).any(axis=1)]
     levels = [(1 - interval) / 2, (1 + interval) / 2]
+    # of these quantiles an interval holds one more draw, or the truth, with just this probability
     with np.errstate(invalid="ignore"):
-        low, high = np.quantile(possible, levels, axis=0)
+        low, high = np.quantile(possible, levels, axis=0, method="weibull")
     if not np.isneginf(possible).any():
         return low, high
     # between minus infinity and anything there is nothing to interpolate
@@ -501,10 +502,9 @@ def _expectation(view: View, position: int, interval: float | None) -> Any:
             return np.asarray(values @ inquiry.cell_masses(position, codes, codes))
 
         return _average(view, weigh, interval)
-    exact = view.inquiry.exact(position)
-    if exact is not None:
-        value = decode_number(exact, column)
-        return value if interval is None else Answer(value, value, value)
+    if _is_exact(view, position):
+        exact = decode_number(float(view.evidence[position]), column)  # type: ignore[arg-type]
+        return exact if interval is None else Answer(exact, exact, exact)
     whole, first, _ = view.inquiry.moments(position) @ view.inquiry.draw_weights
     value = decode_number(first / whole, column)
     if interval is None:

@@ -144,14 +144,21 @@ def _integrate(kind, p, tilt, unit, low, high, peak, total):  # type: ignore[no-
         done += 1
         good = True
         for k in range(size):
-            good &= abs(fine[k] - coarse[k]) <= _DISAGREEMENT * abs(total[k] + fine[k])
+            scale = abs(total[k] + fine[k])
+            if k == 1:  # a mean near zero need not be finer than the spread
+                scale = math.sqrt((total[0] + fine[0]) * (total[2] + fine[2]))
+            good &= abs(fine[k] - coarse[k]) <= _DISAGREEMENT * scale
         middle = 0.5 * (left + right)
         if good or done > _MOST_PANELS or waiting > 120 or not left < middle < right:
             total += fine
-        else:
-            lows[waiting], highs[waiting] = left, middle
-            lows[waiting + 1], highs[waiting + 1] = middle, right
-            waiting += 2
+            continue
+        # the half nearer to the peak comes first: the other is then judged against what counts
+        inner, outer = (left, middle), (middle, right)
+        if right <= peak:
+            inner, outer = outer, inner
+        lows[waiting], highs[waiting] = outer
+        lows[waiting + 1], highs[waiting + 1] = inner
+        waiting += 2
     return log_top
 
 

@@ -245,9 +245,6 @@ class Inquiry:
 
     def moments(self, column: int) -> Array:
         """E[x^k] for k = 0, 1, 2 within the column's plausible range, by draw; (3, draws)."""
-        exact = self.exact(column)
-        if exact is not None:
-            return np.repeat([[1.0], [exact], [exact**2]], self.networks.n_draws, axis=1)
         within = ValueSet.of([self.networks.leaves.columns[column].plausible])
         weights, known = self.leaf_weights(column), self.known(column)
         if known is EVERYTHING:

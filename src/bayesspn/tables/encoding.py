@@ -26,6 +26,9 @@ from bayesspn.tables.times import (
 #: Whole numbers up to here are exact in a float.
 LARGEST_INTEGER = 2**53
 
+#: Decimals that a column can be recorded to; with more it counts as unrounded.
+_MOST_DECIMALS = 6
+
 
 def encode(table: Any, schema: Schema) -> Array:
     """Encode a table.
@@ -314,7 +317,7 @@ def as_recorded(values: Array, schema: Schema) -> Array:
     values : ndarray of shape (rows, columns)
     schema : Schema
         Integers and counts are rounded to whole numbers up to ±2^53, times to the column's
-        ``resolution``.
+        ``resolution``, real numbers to its decimals.
 
     Returns
     -------
@@ -334,4 +337,17 @@ def as_recorded(values: Array, schema: Schema) -> Array:
         elif column.kind in ("datetime", "duration") and column.resolution:
             with np.errstate(over="ignore"):  # what is infinite then becomes the last time
                 values[:, j] = column.resolution * np.rint(values[:, j] / column.resolution)
+        elif column.kind == "real" and column.resolution:
+            values[:, j] = _round_decimals(values[:, j], column.resolution)
+    return values
+
+
+def _round_decimals(values: Array, resolution: float) -> Array:
+    """Round to the decimals of a resolution; leave alone what is not recorded in decimals."""
+    for decimals in range(_MOST_DECIMALS + 1):
+        units = resolution * 10.0**decimals
+        if units >= 0.5 and abs(units - np.rint(units)) <= 1e-6 * units:
+            # floats beyond have no decimals, and scaling them could overflow
+            fine = np.abs(values) < LARGEST_INTEGER
+            return np.where(fine, np.round(np.where(fine, values, 0.0), decimals), values)
     return values
