@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from bayesspn.engine import compiled
+from bayesspn.estimators.questions import Conditional
 from bayesspn.posterior import DRAWN_SEED
 from bayesspn.queries.information import joint_masses, mutual_information
 from bayesspn.queries.inquiry import Inquiry
@@ -352,3 +355,15 @@ def test_what_is_known_exactly_is_the_answer(model):
     assert shares == pytest.approx([0.0, 1.0, 0.0])  # weights of draws add up to 1 but for rounding
     assert model.distribution("size", given=given)["probability"].sum() == pytest.approx(1)
     assert model.mutual_information("size", "price", given=given) == 0
+
+
+def test_rounding_does_not_leave_the_evidence(model):
+    column = model.schema_["size"]
+    coarse = model.schema_.replace("size", resolution=0.1)
+    assert column.resolution < 0.1
+    view = dataclasses.replace(model._view(), schema=coarse)
+    rows = Conditional(view).sample(200, given={"size": (1.04, 1.08)}, random_state=0)["size"]
+    assert rows.between(1.04, 1.08).all()
+    rows = Conditional(view).sample(200, given={"size": (0.0, 2.0)}, random_state=0)["size"]
+    assert (rows == rows.round(1)).all()
+    assert (Conditional(view).sample(2, given="size = 1.2345")["size"] == 1.2345).all()

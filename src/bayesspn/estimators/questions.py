@@ -544,9 +544,13 @@ def _mode(view: View, position: int, interval: float | None) -> Any:
 
 
 def _give_back(view: View, rows: Array) -> Any:
-    """Encoded rows as a table of the columns asked about."""
-    recorded = as_recorded(rows[:, list(view.columns)], view.shown)
-    return decode(recorded, view.shown, view.library)
+    """Encoded rows as a table of the columns asked about, recorded as the evidence allows."""
+    recorded = as_recorded(rows, view.schema)
+    for position, known in view.evidence.items():
+        allowed = known if isinstance(known, ValueSet) else ValueSet.of([(known, known)])
+        kept = allowed.contains(recorded[:, position])
+        recorded[:, position] = np.where(kept, recorded[:, position], rows[:, position])
+    return decode(recorded[:, list(view.columns)], view.shown, view.library)
 
 
 def _frame(
