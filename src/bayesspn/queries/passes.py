@@ -81,13 +81,15 @@ def evaluate(
     factors : dict of int to ndarray of shape (evidence or 1, draws, paths, leaves), default={}
         What else is known of some columns: log probabilities of it under their leaves.
     """
-    values = [_leaf_values(networks, X, factors)]
+    values = [leaf_values(networks, X, factors)]
     for level in reversed(range(networks.graph.levels)):
         values.append(_sum_values(networks, level, values[-1]))
     return Evaluation(networks, tuple(reversed(values)))
 
 
-def _leaf_values(networks: Networks, X: Array, factors: Mapping[int, Array]) -> Array:
+def leaf_values(
+    networks: Networks, X: Array, factors: Mapping[int, Array] = MappingProxyType({})
+) -> Array:
     """Log values of all leaves; (draws, leaf regions, evidence, leaves)."""
     graph = networks.graph
     total = np.zeros((networks.n_draws, graph.n_leaf_regions, len(X), graph.leaves))

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from bayesspn.engine.threads import map_in_threads
 from bayesspn.leaves.family import Array
 from bayesspn.queries.networks import Networks
-from bayesspn.queries.passes import evaluate
+from bayesspn.queries.visits import visit_leaves
 
 IntArray = NDArray[np.int64]
 
@@ -71,7 +71,7 @@ def average_missing(
     def average(job: tuple[int, IntArray]) -> list[tuple[int, IntArray, Array]]:
         draw, rows = job
         network = networks.draw(draw)
-        visits = evaluate(network, X[rows]).visits()[0]
+        visits = visit_leaves(network, X[rows])
         parts = []
         for column, table in wanted.items():
             own = np.flatnonzero(missing[rows, column])
