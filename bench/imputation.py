@@ -203,7 +203,7 @@ RIVALS = {
     "Iterative ExtraTrees(30), codes": Rival(lambda task: fill_codes(task, _trees())),
 }
 
-#: Nearest neighbours take the product of rows, and every row of adult misses cells if half are hidden.
+#: Nearest neighbours compare all pairs of rows, and with half hidden every row of adult asks.
 _SKIPPED = {("adult", "p0.5_s1111", "KNN k=10, distance, one-hot")}
 
 
@@ -222,7 +222,7 @@ def choose_schema(task: Task) -> Schema:
 
 @dataclass(frozen=True)
 class Ours:
-    """What `SPNImputer` did: filled table, seconds of fit and transform, held-out log-likelihood."""
+    """What `SPNImputer` did: filled table, seconds to fit and fill, held-out log-likelihood."""
 
     filled: Array
     fit: float
