@@ -23,9 +23,7 @@ _SMALLEST = 1e-200
 _NEGLIGIBLE = 1e-18
 
 
-@nb.njit(
-    cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"}
-)
+@nb.njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
 def _fill_visits(leaves, scale, weights, levels, children, lost):  # type: ignore[no-untyped-def]
     """Turn relative leaf values (regions, rows, leaves) into visits, in place.
 
