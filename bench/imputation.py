@@ -143,22 +143,24 @@ def fill_codes(task: Task, imputer: Any) -> Array:
 def fill_one_hot(task: Task, imputer: Any) -> Array:
     """Fill in indicators of categories; the largest wins; real columns standardised."""
     seen = task.visible
-    blocks, decode = [], []
+    shift, scale = np.nanmean(seen, axis=0), np.nanstd(seen, axis=0)
+    blocks, values = [], []
     for d, discrete in enumerate(task.discrete):
         column = seen[:, d]
+        values.append(np.unique(column[~np.isnan(column)]))
         if discrete:
-            values = np.unique(column[~np.isnan(column)])
-            block = (column[:, None] == values).astype(np.float64)
+            block = (column[:, None] == values[d]).astype(np.float64)
             blocks.append(np.where(np.isnan(column)[:, None], np.nan, block))
-            decode.append(lambda part, values=values: values[part.argmax(axis=1)])
         else:
-            shift, scale = np.nanmean(column), np.nanstd(column)
-            blocks.append(((column - shift) / scale)[:, None])
-            decode.append(lambda part, shift=shift, scale=scale: part[:, 0] * scale + shift)
+            blocks.append(((column - shift[d]) / scale[d])[:, None])
     whole = imputer.fit_transform(np.concatenate(blocks, axis=1))
-    ends = np.cumsum([block.shape[1] for block in blocks])[:-1]
-    parts = np.split(whole, ends, axis=1)
-    filled = np.column_stack([f(part) for f, part in zip(decode, parts, strict=True)])
+    parts = np.split(whole, np.cumsum([block.shape[1] for block in blocks])[:-1], axis=1)
+    filled = np.column_stack(
+        [
+            values[d][part.argmax(axis=1)] if task.discrete[d] else part[:, 0] * scale[d] + shift[d]
+            for d, part in enumerate(parts)
+        ]
+    )
     return np.where(np.isnan(seen), filled, seen)
 
 
@@ -269,7 +271,7 @@ def measure(
     ours = fill_ours(task, cells, SAMPLING | chosen | dict(arguments.set or ()))
     error, accuracy = score(task, ours.filled, cells)
     case = f"{name} {mask[1:4]}"
-    lines = []
+    lines: list[tuple[str, ...]] = []
     least = min((error for error, _, _ in scores.values()), default=np.nan)
     most = max((accuracy for _, accuracy, _ in scores.values()), default=np.nan)
     for title, (rival_error, rival_accuracy, seconds) in scores.items():
