@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 RIVALS := .rivals
 
 .PHONY: demo test test-long fuzz lint reach-paper bench bench-scoring bench-growth \
-	bench-quality clean
+	bench-quality bench-imputation clean
 
 $(READY): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -51,6 +51,9 @@ bench-growth: $(READY)
 
 bench-quality: $(READY)
 	$(BIN)/python bench/quality.py $(if $(DATA),--data $(DATA))
+
+bench-imputation: $(READY)
+	$(BIN)/python bench/imputation.py $(if $(DATA),--data $(DATA))
 
 clean:
 	rm -rf $(VENV) $(RIVALS) .mypy_cache .ruff_cache .pytest_cache

@@ -91,6 +91,26 @@ class Gaussian(Family):
         with np.errstate(over="ignore"):
             return unlimited + log_gammainc(a, b * limit)
 
+    def log_predictive(self, hyper: Array, statistics: Array, log_base: Array) -> Array:
+        m, kappa, a, b, limit = (part[..., None] for part in np.moveaxis(hyper, -1, 0))
+        after = a + 0.5
+        # what depends on the values, in place: they are many
+        result = statistics[:, 0] - m
+        np.square(result, out=result)
+        result *= 0.5 * kappa / (kappa + 1.0)
+        result += b
+        limited = (b * limit < _surely_unlimited(after))[..., 0]
+        if limited.any():
+            share = log_gammainc(after[limited], result[limited] * limit[limited])
+        np.log(result, out=result)
+        result *= -after
+        if limited.any():
+            result[limited] += share
+        constant = log_gamma(after) - 0.5 * np.log(kappa + 1.0)
+        result += constant - self.log_normaliser(hyper)[..., None]
+        result += log_base
+        return result
+
     def draw_parameters(self, rng: np.random.Generator, hyper: Array) -> tuple[Array, Array]:
         m, kappa, a, b, limit = np.moveaxis(hyper, -1, 0)
         # the smallest positive precision still has a finite logarithm
@@ -139,6 +159,11 @@ class Gaussian(Family):
         self, hyper: Array, low: Array | float, high: Array | float, constants: Array
     ) -> Array:
         return heavy_moments(self._tails, hyper, low, high, constants)
+
+
+def _surely_unlimited(a: Array) -> Array:
+    """Where log P(a, x) is zero to all digits from here on."""
+    return a + 12.0 * np.sqrt(a) + 60.0
 
 
 def mean_deviation(eta: Array) -> tuple[Array, Array]:
