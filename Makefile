@@ -5,8 +5,8 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 RIVALS := .rivals
 
-.PHONY: demo test test-long lint docs transcript reach-paper bench bench-scoring bench-growth \
-	bench-quality clean
+.PHONY: demo test test-long fuzz lint docs transcript reach-paper bench bench-scoring bench-growth \
+	bench-quality bench-imputation clean
 
 $(READY): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -36,6 +36,10 @@ test: lint docs
 test-long: $(READY)
 	$(BIN)/pytest -m long -n 2
 
+# ten minutes of random tables; FUZZ_SECONDS and FUZZ_START change how many and which
+fuzz: $(READY)
+	$(BIN)/pytest -m long -s tests/fuzz
+
 reach-paper: $(READY)
 	$(BIN)/python experiments/reach_paper.py $(if $(DATA),--data $(DATA))
 
@@ -56,6 +60,9 @@ bench-growth: $(READY)
 
 bench-quality: $(READY)
 	$(BIN)/python bench/quality.py $(if $(DATA),--data $(DATA))
+
+bench-imputation: $(READY)
+	$(BIN)/python bench/imputation.py $(if $(DATA),--data $(DATA))
 
 clean:
 	rm -rf $(VENV) $(RIVALS) site .mypy_cache .ruff_cache .pytest_cache

@@ -12,7 +12,7 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 import bayesspn
-from bayesspn import BayesianSPN
+from bayesspn import BayesianSPN, SPNClassifier, SPNImputer, SPNRegressor
 from bayesspn.posterior_files import ModelFileError, checksum
 
 pytestmark = pytest.mark.filterwarnings("ignore:the chains do not agree")
@@ -197,3 +197,73 @@ def test_altered_arrays_are_refused(saved, name, change):
     write_changed(saved, description_of(saved), **{name: changed})
     with pytest.raises(ModelFileError, match="damaged"):
         bayesspn.load(saved)
+
+
+KINDS = {"classifier": SPNClassifier, "regressor": SPNRegressor, "imputer": SPNImputer}
+ANSWERS = {"classifier": "predict_proba", "regressor": "predict", "imputer": "transform"}
+
+
+def fit_kind(kind):
+    """A fitted estimator and the table that it answers."""
+    model = KINDS[kind](depth=0, leaves=2, chains=1, burn_in=2, draws=2, thin=1, random_state=3)
+    table = make_table().drop(columns="size")
+    if kind == "imputer":
+        return model.fit(table), table.mask(np.random.default_rng(0).random(table.shape) < 0.2)
+    target = "flag" if kind == "classifier" else "count"
+    features = table.drop(columns=target)
+    return model.fit(features, table[target]), features
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_estimator_answers_the_same_after_loading(kind, tmp_path):
+    model, table = fit_kind(kind)
+    model.save(tmp_path / "model.bspn")
+    again = bayesspn.load(tmp_path / "model.bspn")
+    assert type(again) is type(model)
+    before, after = (getattr(m, ANSWERS[kind])(table) for m in (model, again))
+    np.testing.assert_array_equal(np.asarray(after), np.asarray(before))
+    assert again.get_params() == model.get_params()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_truncated_and_flipped_files_of_every_estimator_are_refused(kind, tmp_path):
+    path = tmp_path / "model.bspn"
+    fit_kind(kind)[0].save(path)
+    content = path.read_bytes()
+    rng = np.random.default_rng(1)
+    for _ in range(30):
+        changed = bytearray(content)
+        changed[rng.integers(len(content))] ^= 1 << int(rng.integers(8))
+        path.write_bytes(changed)
+        with pytest.raises(ModelFileError):
+            bayesspn.load(path)
+    path.write_bytes(content[: len(content) // 2])
+    with pytest.raises(ModelFileError):
+        bayesspn.load(path)
+
+
+@pytest.mark.parametrize(
+    ("kind", "key", "value"),
+    [
+        ("imputer", "estimator", "SPNClassifier"),
+        ("imputer", "parameters", {"strategy": "worst", "schema": None}),
+        ("imputer", "parameters", {"schema": None, "chains": -1}),
+        ("imputer", "library", "os"),
+        ("imputer", "library", None),
+        ("imputer", "feature_names", ["a"]),
+        ("imputer", "feature_names", 7),
+        ("imputer", "rhat", "high"),
+        ("classifier", "estimator", "SPNRegressor"),
+        ("classifier", "feature_names", ["a", "b", "c", "d", "e", "f"]),
+        ("regressor", "estimator", "SPNClassifier"),
+        ("regressor", "schema", None),
+    ],
+)
+def test_altered_descriptions_of_every_estimator_are_refused(kind, key, value, tmp_path):
+    path = tmp_path / "model.bspn"
+    fit_kind(kind)[0].save(path)
+    description = description_of(path)
+    description["more"][key] = value
+    write_changed(path, description)
+    with pytest.raises(ModelFileError, match="damaged"):
+        bayesspn.load(path)

@@ -453,3 +453,16 @@ def test_drawn_values_are_rounded_to_what_is_recorded():
     expected = [[2.0, 1.7, 172_800.0, 1.7], [np.nan, 1.0, np.nan, 2.2]]
     np.testing.assert_array_equal(as_recorded(drawn, schema), expected)
     assert drawn[0, 0] == 1.7
+
+
+def test_drawn_numbers_are_rounded_to_the_decimals_they_are_recorded_to():
+    schema = Schema(
+        (
+            ColumnSchema("price", "real", resolution=0.01),
+            ColumnSchema("half", "real", resolution=0.5),
+            ColumnSchema("thousands", "real", resolution=1000.0),
+            ColumnSchema("unrounded", "real", resolution=0.0123456789),
+        )
+    )
+    drawn = np.array([[1.23456, 1.23456, 1234.56, 1.23456]])
+    assert as_recorded(drawn, schema).tolist() == [[1.23, 1.2, 1235.0, 1.23456]]

@@ -275,3 +275,22 @@ def test_pipes_are_written_to_and_not_replaced(tmp_path):
     assert os.read(reader, 100) == b"n\n1\n2\n3\n"
     os.close(reader)
     assert pipe.is_fifo()
+
+
+def test_iso_dates_in_text_are_dates(tmp_path):
+    table = pd.DataFrame(
+        {
+            "day": ["2024-01-31", None, "2023-12-01"],
+            "moment": ["2024-01-31T12:00:00", "2024-02-01 13:30:00.5", "2024-02-02 00:00:00"],
+            "no day": ["2024-02-31", "2024-01-01", "2024-01-02"],
+            "code": ["2024-01-31-A", "2024-01-01", "x"],
+        }
+    )
+    table.to_csv(tmp_path / "table.csv", index=False)
+    read = read_table(tmp_path / "table.csv")
+    assert [dtype.kind for dtype in read.dtypes[:2]] == ["M", "M"]
+    assert read["day"].isna().tolist() == [False, True, False]
+    assert read["moment"][1] == pd.Timestamp("2024-02-01 13:30:00.5")
+    pd.testing.assert_frame_equal(read[["no day", "code"]], table[["no day", "code"]])
+    pieces = list(read_table_chunks(tmp_path / "table.csv", rows=2))
+    assert pieces[1]["day"][2] == pd.Timestamp("2023-12-01")

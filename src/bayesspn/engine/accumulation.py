@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayesspn.engine.circuit import Address, Circuit, empty_statistics
+from bayesspn.engine.features import code_statistics, dense_features, dense_statistics
 from bayesspn.engine.kernels import accumulate, models
 from bayesspn.engine.kernels.layout import Geometry
-from bayesspn.engine.tables import features_of_models
 from bayesspn.engine.threads import run_tasks
 from bayesspn.leaves.densities import log_model_parts
 from bayesspn.leaves.family import Array
@@ -128,20 +128,15 @@ class Accumulator:
         totals = self.totals[g][position]
         if self.dictionary.values[column].size:
             # what the code adds to the reference's statistics, which every visit gets in `finish`
-            scaled = self._code_statistics(column, 0)
+            scaled = code_statistics(self.dictionary, column, 0)
             cells = slice(block.column_start[column], block.column_start[column + 1])
             rows = block.column_rows[cells]
             codes = block.column_codes[cells]
             statistics = scaled[codes] - scaled[self.dictionary.reference[column]]
         else:
-            k = int(np.searchsorted(self.dictionary.dense, column))
             rows = np.arange(block.n_rows, dtype=np.int32)
-            statistics = self.dictionary.scaled_statistics(column, 0, block.dense[k])
+            statistics = dense_statistics(self.dictionary, block, column, 0)
         accumulate.add_statistics(totals, rows, statistics, visits)
-
-    def _code_statistics(self, column: int, model: int) -> NDArray[np.int64]:
-        values = np.append(self.dictionary.values[column], np.nan)
-        return self.dictionary.scaled_statistics(column, model, values)
 
     def _add_mixed(
         self,
@@ -170,7 +165,7 @@ class Accumulator:
         else:
             values = block.dense[int(np.searchsorted(self.dictionary.dense, column))]
             codes = np.where(np.isnan(values), -1, np.arange(block.n_rows)).astype(np.int32)
-            features = features_of_models(self.dictionary.leaves, column, values)
+            features = dense_features(self.dictionary, block, column)
             natural = self.circuit.densities.natural(column)
             assert natural is not None, "rows are assigned with drawn parameters"
             run_tasks(models.draw_dense_models, most, *where, *features, *natural, *random)
@@ -185,9 +180,9 @@ class Accumulator:
                 )
                 continue
             if tabulated.size:
-                statistics = self._code_statistics(column, m)
+                statistics = code_statistics(self.dictionary, column, m)
             else:
-                statistics = self.dictionary.scaled_statistics(column, m, values)
+                statistics = dense_statistics(self.dictionary, block, column, m)
             accumulate.add_model_statistics(
                 totals, *chosen, statistics, block.copy_start, leaf_nodes
             )
@@ -211,7 +206,7 @@ class Accumulator:
                 column = int(group.columns[position])
                 if self.dictionary.values[column].size:
                     reference = int(self.dictionary.reference[column])
-                    scaled = self._code_statistics(column, 0)[reference]
+                    scaled = code_statistics(self.dictionary, column, 0)[reference]
                     self.totals[g][position] += scaled[:, None] * self.visits
         return self.totals
 

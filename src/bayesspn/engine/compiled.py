@@ -77,7 +77,7 @@ class Program:
         tabulate_patterns(
             self.entries,
             self.geometry,
-            self.tables.with_dense(np.empty((0, 0))),
+            self.tables.without_dense(),
             self.patterns,
             self.plan,
             self.weights,
@@ -102,7 +102,7 @@ class Program:
                 assign_rows,
                 min(len(self.first_entry), -(-(last - first) // self.plan.rows)),
                 self.geometry,
-                self.tables.with_dense(block.dense[:, first:last]),
+                self.tables.with_dense(block, slice(first, last)),
                 self.entries,
                 self.plan,
                 self.patterns.feature_rank,

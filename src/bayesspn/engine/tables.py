@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayesspn.engine.circuit import Circuit
+from bayesspn.engine.features import dense_features
 from bayesspn.engine.kernels.dense import fill_dense
 from bayesspn.engine.kernels.layout import LeafTables
 from bayesspn.engine.threads import run_tasks
-from bayesspn.leaves.columns import Leaves
 from bayesspn.leaves.densities import NaturalForm, log_density
 from bayesspn.leaves.family import Array
-from bayesspn.rows import Dictionary
+from bayesspn.rows import Dictionary, RowBlock
 
 _LOG2E = 1.4426950408889634
 
@@ -56,20 +56,30 @@ class CircuitTables:
         values = len(self.dictionary.dense) * self.circuit.graph.n_paths * self.constant.shape[1]
         return max(_LEAST_ROWS, _MOST_VALUES // max(1, values))
 
-    def with_dense(self, values: Array) -> LeafTables:
-        """The tables with the given values of the dense columns, (dense columns, rows)."""
+    def without_dense(self) -> LeafTables:
+        """The tables without any dense column."""
+        shape = (0, 0, self.circuit.graph.n_paths, self.constant.shape[1])
+        return self._arrange(np.zeros(shape, dtype=self.deviations.dtype))
+
+    def with_dense(self, block: RowBlock, rows: slice) -> LeafTables:
+        """The tables with the dense columns of some rows of a block."""
         graph = self.circuit.graph
+        values = block.dense[:, rows]
         shape = (*values.shape, graph.n_paths, self.constant.shape[1])
         dense = np.zeros(shape, dtype=self.deviations.dtype)
-        columns = self.dictionary.dense[: len(values)]
-        for out, d, cells in zip(dense, columns, values, strict=True):
+        for out, d, cells in zip(dense, self.dictionary.dense, values, strict=True):
             natural = self.circuit.densities.natural(int(d))
             if natural is not None:
-                self._fill_natural(out, int(d), cells, natural)
+                features = dense_features(self.dictionary, block, int(d), rows)
+                self._fill_natural(out, features, natural)
                 continue
             observed = np.flatnonzero(~np.isnan(cells))
             log_value = log_density(self.circuit.densities, int(d), cells[observed])
             out[observed, :, : graph.leaves] = _LOG2E * log_value
+        return self._arrange(dense)
+
+    def _arrange(self, dense: Array) -> LeafTables:
+        columns = self.dictionary.dense[: len(dense)]
         return LeafTables(
             self.constant,
             self.deviations,
@@ -79,16 +89,18 @@ class CircuitTables:
             columns,
         )
 
-    def _fill_natural(self, out: Array, column: int, values: Array, natural: NaturalForm) -> None:
+    def _fill_natural(
+        self, out: Array, features: tuple[Array, Array], natural: NaturalForm
+    ) -> None:
         """Log densities (rows, paths, width) of a dense column under exponential families."""
         width = out.shape[-1]
-        log_base, statistics = features_of_models(self.dictionary.leaves, column, values)
+        log_base, statistics = features
         run_tasks(
             fill_dense,
-            len(values) // _ROWS_PER_TASK,
+            len(out) // _ROWS_PER_TASK,
             out,
             _LOG2E * log_base,
-            statistics,
+            np.ascontiguousarray(statistics),
             _pad(_LOG2E * natural.constant, width, np.float64, 0.0),
             _pad(_LOG2E * natural.eta, width, np.float64, 0.0),
         )
@@ -146,19 +158,3 @@ def _is_plain(dictionary: Dictionary, column: int) -> bool:
     return (
         len(described.families) == 1 and dictionary.values[column].size == described.constants[0][0]
     )
-
-
-def features_of_models(leaves: Leaves, column: int, values: Array) -> tuple[Array, Array]:
-    """Log h (models, values) and T (models, values, t) of values, NaN marking missing ones."""
-    described = leaves.columns[column]
-    missing = np.isnan(values)
-    features = [
-        described.features(m, np.where(missing, 1.0, values))
-        for m in range(len(described.families))
-    ]
-    statistics = np.zeros((len(features), len(values), max(T.shape[1] for T, _ in features)))
-    for m, (model_statistics, _) in enumerate(features):
-        statistics[m, :, : model_statistics.shape[1]] = model_statistics
-    log_base = np.stack([base for _, base in features])
-    log_base[:, missing] = np.nan
-    return log_base, statistics

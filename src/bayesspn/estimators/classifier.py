@@ -122,7 +122,10 @@ class SPNClassifier(ClassifierMixin, TargetModel):
 
     def _restore(self) -> None:
         super()._restore()
-        self.classes_ = np.array(self.schema_.columns[-1].categories)
+        target = self.schema_.columns[-1]
+        if target.kind != "category":
+            raise ValueError(f"the target is of kind {target.kind}, which has no classes")
+        self.classes_ = np.array(target.categories)
 
 
 def _dtype(classes: NDArray[Any]) -> str | None:

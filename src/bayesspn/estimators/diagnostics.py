@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from arviz_stats.base.array import array_stats
 
 from bayesspn.leaves.family import Array
 from bayesspn.posterior import Posterior
@@ -91,6 +90,8 @@ def summarise(quantities: dict[str, Array], interval: float) -> pd.DataFrame:
 def _summary(values: Array, interval: float) -> dict[str, float]:
     low, high = np.quantile(values, [(1 - interval) / 2, (1 + interval) / 2])
     summary = {"mean": values.mean(), "sd": values.std(), "low": low, "high": high}
+    from arviz_stats.base.array import array_stats  # slow to import
+
     telling = values.shape[1] >= _FEWEST_DRAWS and np.ptp(values) > 0
     return summary | {
         "ess_bulk": float(array_stats.ess(values, method="bulk")) if telling else np.nan,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,8 @@ from bayesspn.estimators.imputer import SPNImputer
 from bayesspn.estimators.joint import JointModel
 from bayesspn.estimators.regressor import SPNRegressor
 from bayesspn.posterior_files import load_posterior
+from bayesspn.tables.cells import shorten
+from bayesspn.tables.frames import LIBRARIES
 from bayesspn.tables.schema_files import schema_from_json
 
 _ESTIMATORS: dict[str, type[JointModel]] = {
@@ -60,17 +63,32 @@ def load(path: str | os.PathLike[str]) -> Any:
         model = _ESTIMATORS[more["estimator"]](**parameters)
         model.schema_ = schema_from_json(more["schema"], name)
         model.rhat_ = float("nan") if more["rhat"] is None else float(more["rhat"])
-        model._library = str(more["library"])
+        model._library = _check_library(more["library"])
+        if len(model.schema_) != posterior.model.n_columns:
+            raise ValueError("its schema does not fit its model")
+        model.posterior_ = posterior
+        model.trace_ = trace
+        model._check_parameters()
+        model._restore()
         feature_names = more["feature_names"]
-    except (KeyError, TypeError, AttributeError) as error:
+        if feature_names is not None:
+            _check_names(feature_names, model.schema_.names[: model.n_features_in_])
+            model.feature_names_in_ = np.array(feature_names, dtype=object)
+    except ModelFileError:
+        raise
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise ModelFileError(
             f"{name} is damaged ({type(error).__name__}: {error}); fit and save it again"
         ) from error
-    if len(model.schema_) != posterior.model.n_columns:
-        raise ModelFileError(f"{name} is damaged: its schema does not fit its model")
-    model.posterior_ = posterior
-    model.trace_ = trace
-    model._restore()
-    if feature_names is not None:
-        model.feature_names_in_ = np.array(feature_names, dtype=object)
     return model
+
+
+def _check_library(library: Any) -> str:
+    if library not in LIBRARIES:
+        raise ValueError(f"library is {shorten(library)}")
+    return str(library)
+
+
+def _check_names(names: Any, expected: tuple[Hashable, ...]) -> None:
+    if names != list(expected):
+        raise ValueError(f"feature_names is {shorten(names)}")

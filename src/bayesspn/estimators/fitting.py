@@ -12,7 +12,6 @@ from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-from arviz_stats.base.array import array_stats
 from joblib import effective_n_jobs
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
@@ -189,6 +188,8 @@ def log_likelihood_rhat(chains: Sequence[Chain], thin: int) -> float:
     traces = np.array([[info.log_likelihood for info in chain.trace[-length:]] for chain in chains])
     if length < 4 or np.ptp(traces) == 0:
         return float("nan")
+    from arviz_stats.base.array import array_stats  # slow to import
+
     return float(array_stats.rhat(traces, chain_axis=0, draw_axis=1))
 
 

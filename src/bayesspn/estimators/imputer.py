@@ -118,13 +118,16 @@ class SPNImputer(OneToOneFeatureMixin, TransformerMixin, JointModel):
             For scikit-learn's interface.
         """
         self._check_parameters()
-        if self.strategy not in _STRATEGIES:
-            raise ValueError(f"strategy must be 'best' or 'draw', got {self.strategy!r}")
         schema = infer_schema(X) if self.schema is None else self.schema
         values = encode(X, schema)
         validate_data(self, X, skip_check_array=True)
         self._learn(values, schema, library_of(X))
         return self
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.strategy not in _STRATEGIES:
+            raise ValueError(f"strategy must be 'best' or 'draw', got {self.strategy!r}")
 
     def transform(self, X: Any) -> Any:
         """Fill in the missing cells of a table.

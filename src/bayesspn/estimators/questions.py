@@ -13,22 +13,34 @@ import numpy as np
 import pandas as pd
 from sklearn.utils import check_random_state
 
+from bayesspn.estimators.answers import (
+    answers_frame,
+    average_draws,
+    cells_frame,
+    column_mode,
+    column_quantile,
+    expected_value,
+    give_back,
+    is_exact,
+    is_number,
+    several,
+    spread_draws,
+)
 from bayesspn.estimators.row_questions import (
     anomaly_scores,
     cell_surprises,
     log_conditional,
     log_conditional_draws,
 )
-from bayesspn.estimators.views import Answer, View, decode_number, decode_value
+from bayesspn.estimators.views import Answer, View
 from bayesspn.leaves.family import Array
 from bayesspn.queries.completion import most_probable
 from bayesspn.queries.information import joint_masses, mutual_information, pairwise_information
 from bayesspn.queries.inquiry import Inquiry
 from bayesspn.queries.sampling import draw_rows
 from bayesspn.queries.sets import ValueSet
-from bayesspn.tables import QuestionError, as_recorded, decode
+from bayesspn.tables import QuestionError
 from bayesspn.tables.cells import shorten
-from bayesspn.tables.schema import ColumnSchema
 
 Given = str | Mapping[Hashable, Any] | None
 
@@ -69,7 +81,7 @@ class Questions:
         result = log_conditional(view, values)
         if interval is None:
             return result
-        return Answer(result, *_spread(log_conditional_draws(view, values), interval))
+        return Answer(result, *spread_draws(log_conditional_draws(view, values), interval))
 
     def probability(
         self,
@@ -106,7 +118,7 @@ class Questions:
         def ask(inquiry: Inquiry) -> Array:
             return inquiry.probability(wanted)
 
-        return _average(view, ask, interval)
+        return average_draws(view, ask, interval)
 
     def expectation(
         self,
@@ -137,13 +149,13 @@ class Questions:
             For several: ``value`` and, with an interval, ``low`` and ``high``.
         """
         view = self._view().given(given)
-        if not _several(columns):
-            return _expectation(view, view.position(columns), interval)
+        if not several(columns):
+            return expected_value(view, view.position(columns), interval)
         positions = view.positions(columns)  # type: ignore[arg-type]
         if columns is None:
-            positions = [p for p in positions if _is_number(view.schema.columns[p])]
-        answers = [_expectation(view, position, interval) for position in positions]
-        return _frame(view, positions, answers, interval)
+            positions = [p for p in positions if is_number(view.schema.columns[p])]
+        answers = [expected_value(view, position, interval) for position in positions]
+        return answers_frame(view, positions, answers, interval)
 
     def quantile(
         self,
@@ -173,7 +185,7 @@ class Questions:
         view = self._view().given(given)
         position = view.position(column)
         described = view.schema.columns[position]
-        if described.kind == "category" and not (described.ordered or _is_number(described)):
+        if described.kind == "category" and not (described.ordered or is_number(described)):
             raise QuestionError(
                 f"column {shorten(column)} has no order, so it has no quantiles; ask for a "
                 "probability or the mode"
@@ -181,7 +193,7 @@ class Questions:
         levels = np.atleast_1d(np.asarray(q, dtype=np.float64))
         if not ((levels > 0) & (levels < 1)).all():
             raise QuestionError(f"q must lie between 0 and 1, got {q!r}")
-        answers = [_quantile(view, position, float(level), interval) for level in levels]
+        answers = [column_quantile(view, position, float(level), interval) for level in levels]
         if np.ndim(q) == 0:
             return answers[0]
         if interval is None:
@@ -218,18 +230,18 @@ class Questions:
             For several: a row with what is given and the most probable rest.
         """
         view = self._view().given(given)
-        if not _several(columns):
-            return _mode(view, view.position(columns), interval)
+        if not several(columns):
+            return column_mode(view, view.position(columns), interval)
         if interval is not None:
             raise QuestionError("an interval needs a single column; ask for log_prob of the row")
-        wanted = [p for p in view.positions(columns) if not _is_exact(view, p)]  # type: ignore[arg-type]
+        wanted = [p for p in view.positions(columns) if not is_exact(view, p)]  # type: ignore[arg-type]
         row = np.full((1, len(view.schema)), np.nan)
         for position, known in view.evidence.items():
             if not isinstance(known, ValueSet):
                 row[0, position] = known
         if wanted:
             row[0, wanted] = most_probable(view.inquiry, wanted)
-        return _give_back(view, row)
+        return give_back(view, row)
 
     def sample(self, n_samples: int = 1, given: Given = None, *, random_state: Any = None) -> Any:
         """Draw new rows given evidence.
@@ -252,14 +264,14 @@ class Questions:
             raise ValueError(f"n_samples must be a whole number from 1 on, got {n_samples!r}")
         seed = int(check_random_state(random_state).randint(_LARGEST_SEED))
         if not view.evidence:
-            return _give_back(view, view.posterior.sample(int(n_samples), seed))
+            return give_back(view, view.posterior.sample(int(n_samples), seed))
         rng = np.random.default_rng(seed)
         sizes = [
             min(_DRAWN_TOGETHER, n_samples - start)
             for start in range(0, int(n_samples), _DRAWN_TOGETHER)
         ]
         rows = np.concatenate([draw_rows(rng, view.inquiry, size) for size in sizes])
-        return _give_back(view, rows)
+        return give_back(view, rows)
 
     def marginal(self, columns: Sequence[Hashable]) -> Conditional:
         """The joint distribution of some columns; answers the same questions.
@@ -306,13 +318,13 @@ class Questions:
         view = self._view().given(given)
         position = view.position(column)
         marginal = Inquiry(view.posterior.predictive, {})
-        low, high = marginal.cells(position)
+        low, high = view.cells(marginal, position)
 
         def ask(inquiry: Inquiry) -> Array:
             return inquiry.cell_masses(position, low, high)
 
-        answer = _average(view, ask, interval)
-        return _cells_frame(view, position, (low, high), answer, interval)
+        answer = average_draws(view, ask, interval)
+        return cells_frame(view, position, (low, high), answer, interval)
 
     def mutual_information(
         self, a: Hashable, b: Hashable, given: Given = None, *, interval: float | None = None
@@ -338,14 +350,14 @@ class Questions:
         first, second = view.position(a), view.position(b)
         if first == second:
             raise QuestionError(f"name two different columns, got {shorten(a)} twice")
-        if _is_exact(view, first) or _is_exact(view, second):
+        if is_exact(view, first) or is_exact(view, second):
             return 0.0 if interval is None else Answer(0.0, 0.0, 0.0)
-        cells = {p: view.inquiry.cells(p) for p in (first, second)}
+        cells = {p: view.cells(view.inquiry, p) for p in (first, second)}
         joint = joint_masses(view.drawn_inquiry, first, cells[first], {second: cells[second]})
         values = mutual_information(joint[second])
         if interval is None:
             return float(values.mean())
-        return Answer(float(values.mean()), *map(float, _spread(values, interval)))
+        return Answer(float(values.mean()), *map(float, spread_draws(values, interval)))
 
     def dependence(self, threshold: float = 0.01) -> pd.DataFrame:
         """Probability that two columns depend on each other, for all pairs.
@@ -367,7 +379,9 @@ class Questions:
         networks = view.posterior.predictive
         step = -(-networks.n_draws // _DEPENDENCE_DRAWS)
         networks = networks.some(slice(0, None, step))
-        information = pairwise_information(networks, view.columns, _DEPENDENCE_CELLS)
+        inquiry = Inquiry(networks, {})
+        cells = {p: view.cells(inquiry, p, _DEPENDENCE_CELLS) for p in view.columns}
+        information = pairwise_information(inquiry, cells)
         share = (information > threshold).mean(axis=0)
         np.fill_diagonal(share, 1.0)
         names = list(view.shown.names)
@@ -432,147 +446,3 @@ class Conditional(Questions):
         names = ", ".join(shorten(name, 20) for name in view.shown.names[:6])
         more = f", … ({len(view.columns)} in all)" if len(view.columns) > 6 else ""
         return f"Conditional({names}{more}" + (f" | {known})" if known else ")")
-
-
-def _average(view: View, ask: Any, interval: float | None) -> Any:
-    """Average what networks say, draws last, by their weight; with a spread if wanted."""
-    inquiry = view.inquiry
-    weights = inquiry.draw_weights
-    said = ask(inquiry)
-    value = np.asarray(np.where(weights > 0, said, 0.0) @ weights)
-    if interval is None:
-        return value if value.ndim else float(value)
-    low, high = _spread(np.moveaxis(ask(view.drawn_inquiry), -1, 0), interval)
-    if value.ndim:
-        return Answer(value, low, high)
-    return Answer(float(value), float(low), float(high))
-
-
-def _spread(values: Array, interval: float) -> tuple[Any, Any]:
-    """Equal-tailed interval of the values of draws, the first axis."""
-    number = isinstance(interval, int | float | np.number) and not isinstance(interval, bool)
-    if not number or not 0 < interval < 1:
-        raise QuestionError(f"interval must lie between 0 and 1, such as 0.9, got {interval!r}")
-    possible = values[~np.isnan(values).reshape(len(values), -1).any(axis=1)]
-    low, high = np.quantile(possible, [(1 - interval) / 2, (1 + interval) / 2], axis=0)
-    return low, high
-
-
-def _several(columns: Any) -> bool:
-    return columns is None or isinstance(columns, list | set | np.ndarray | pd.Index)
-
-
-def _is_exact(view: View, position: int) -> bool:
-    known = view.evidence.get(position)
-    return known is not None and not isinstance(known, ValueSet)
-
-
-def _is_number(column: ColumnSchema) -> bool:
-    """Whether it makes sense to average a column."""
-    return column.kind != "category" or all(isinstance(c, int | float) for c in column.categories)
-
-
-def _category_values(column: ColumnSchema) -> Array:
-    values = np.array([float(category) for category in column.categories])
-    # a constant column has a second code, which stands for the first
-    return values if len(values) > 1 else np.repeat(values, 2)
-
-
-def _expectation(view: View, position: int, interval: float | None) -> Any:
-    column = view.schema.columns[position]
-    if not _is_number(column):
-        raise QuestionError(
-            f"column {shorten(column.name)} has categories, which have no mean; ask for a "
-            "probability or the mode"
-        )
-    if column.kind == "category":
-        values = _category_values(column)
-        codes = np.arange(float(len(values)))
-
-        def weigh(inquiry: Inquiry) -> Array:
-            return np.asarray(values @ inquiry.cell_masses(position, codes, codes))
-
-        return _average(view, weigh, interval)
-    if _is_exact(view, position):
-        exact = decode_number(float(view.evidence[position]), column)  # type: ignore[arg-type]
-        return exact if interval is None else Answer(exact, exact, exact)
-    whole, first, _ = view.inquiry.moments(position) @ view.inquiry.draw_weights
-    value = decode_number(first / whole, column)
-    if interval is None:
-        return value
-    parts = view.drawn_inquiry.moments(position)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        low, high = _spread(parts[1] / parts[0], interval)
-    return Answer(value, decode_number(low, column), decode_number(high, column))
-
-
-def _quantile(view: View, position: int, level: float, interval: float | None) -> Any:
-    column = view.schema.columns[position]
-    value = decode_value(view.inquiry.quantile(position, level), column)
-    if interval is None:
-        return value
-    if _is_exact(view, position):
-        return Answer(value, value, value)
-    mixtures = view.drawn_inquiry.mixtures(position)
-    each = mixtures.quantile(np.full(len(mixtures.weights), level))
-    low, high = _spread(each, interval)
-    if column.kind == "category":
-        low, high = np.floor(low), np.ceil(high)
-    return Answer(value, decode_value(float(low), column), decode_value(float(high), column))
-
-
-def _mode(view: View, position: int, interval: float | None) -> Any:
-    column = view.schema.columns[position]
-    found = view.inquiry.mode(position)
-    value = decode_value(found, column)
-    if interval is None:
-        return value
-    if _is_exact(view, position):
-        return value, Answer(1.0, 1.0, 1.0)
-    density = float(np.exp(view.inquiry.mixture(position).log_density(np.array([found]))[0, 0]))
-    each = np.exp(view.drawn_inquiry.mixtures(position).log_density(np.array([found]))[:, 0])
-    return value, Answer(density, *map(float, _spread(each, interval)))
-
-
-def _give_back(view: View, rows: Array) -> Any:
-    """Encoded rows as a table of the columns asked about."""
-    recorded = as_recorded(rows[:, list(view.columns)], view.shown)
-    return decode(recorded, view.shown, view.library)
-
-
-def _frame(
-    view: View, positions: list[int], answers: list[Any], interval: float | None
-) -> pd.DataFrame:
-    names = [view.schema.columns[position].name for position in positions]
-    if interval is None:
-        return pd.DataFrame({"value": pd.Series(answers, index=names)})
-    return pd.DataFrame(
-        {
-            part: pd.Series([answer[k] for answer in answers], index=names)
-            for k, part in enumerate(Answer._fields)
-        }
-    )
-
-
-def _cells_frame(
-    view: View, position: int, cells: tuple[Array, Array], answer: Any, interval: float | None
-) -> pd.DataFrame:
-    column = view.schema.columns[position]
-    low, high = cells
-    parts = {"probability": answer}
-    if interval is not None:
-        parts = {"probability": answer.value, "low": answer.low, "high": answer.high}
-    if column.kind in ("category", "binary"):
-        count = len(column.categories) or 2
-        values = [decode_value(float(code), column) for code in range(count)]
-        return pd.DataFrame({"value": values} | {name: p[:count] for name, p in parts.items()})
-    ends = {"from": low, "to": high}
-    if column.kind in ("datetime", "duration"):
-        ends = {name: _times(view, position, end) for name, end in ends.items()}
-    return pd.DataFrame(ends | parts)
-
-
-def _times(view: View, position: int, seconds: Array) -> Any:
-    column = view.schema.columns[position]
-    values = np.where(np.isfinite(seconds), seconds, np.nan)
-    return decode(values[:, None], type(view.schema)((column,)), "pandas").iloc[:, 0]

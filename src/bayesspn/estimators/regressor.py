@@ -90,3 +90,9 @@ class SPNRegressor(RegressorMixin, TargetModel):
         if not return_std:
             return mean
         return mean, np.sqrt(np.maximum(second / whole - mean**2, 0.0))
+
+    def _restore(self) -> None:
+        super()._restore()
+        target = self.schema_.columns[-1]
+        if target.kind in ("category", "binary"):
+            raise ValueError(f"the target is of kind {target.kind}, which has no mean")

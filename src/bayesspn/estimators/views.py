@@ -11,6 +11,7 @@ import numpy as np
 
 from bayesspn.leaves.family import Array
 from bayesspn.posterior import Posterior
+from bayesspn.queries.grids import CELLS
 from bayesspn.queries.inquiry import ImpossibleEvidence, Inquiry
 from bayesspn.queries.sets import Evidence, ValueSet
 from bayesspn.tables import QuestionError, Schema, decode, read_event, read_given, read_question
@@ -84,10 +85,19 @@ class View:
         return {self.columns[place]: self._whole(place, values) for place, values in event.items()}
 
     def _whole(self, place: int, values: ValueSet) -> ValueSet:
-        """The model gives a constant column a second category, which stands for the first."""
-        if len(self.shown.columns[place].categories) == 1 and not values.empty:
+        if self.constant(self.columns[place]) and not values.empty:
             return ValueSet.of([(0.0, 1.0)])
         return values
+
+    def constant(self, column: int) -> bool:
+        """Whether a column has one category; the model's second one stands for the first, too."""
+        return len(self.schema.columns[column].categories) == 1
+
+    def cells(self, inquiry: Inquiry, column: int, cells: int = CELLS) -> tuple[Array, Array]:
+        """Ends of cells that a column is divided into; see `Inquiry.cells`."""
+        if self.constant(column):
+            return np.array([0.0]), np.array([1.0])
+        return inquiry.cells(column, cells)
 
     def given(self, given: str | Mapping[Hashable, Any] | None) -> View:
         """This view with more evidence.
@@ -105,6 +115,8 @@ class View:
         evidence = dict(self.evidence)
         for place, value in given.items():
             column = self.columns[place]
+            if self.constant(column):
+                continue  # which is known anyway
             both = value
             if column in evidence:
                 both = _combine(evidence[column], value, self.schema.columns[column])
@@ -156,7 +168,7 @@ class View:
         if not isinstance(known, ValueSet):
             return f"{name} = {show(decode_value(known, described))}"
         if described.kind in ("category", "binary"):
-            values = np.arange(float(max(2, len(described.categories))))
+            values = np.arange(float(len(described.categories) or 2))
             inside = values[known.contains(values)]
             return f"{name} in {[decode_value(float(value), described) for value in inside]}"
         ends = zip(known.low, known.high, strict=True)

@@ -162,7 +162,7 @@ def describe_column(
     constants = tuple(
         family.constants(distinct, weights, resolution, categories) for family in models
     )
-    observed = (float(distinct[0]), float(distinct[-1]))
+    observed = (float(distinct[0]) + 0.0, float(distinct[-1]) + 0.0)  # no negative zero
     return Column(name, names, categories, float(resolution), constants, observed, gamma)
 
 

@@ -34,7 +34,8 @@ class Exponential(Family):
         return np.array([scale, limit])
 
     def statistics(self, values: Array, constants: Array) -> Array:
-        return values[:, None] / constants[0]
+        with np.errstate(over="ignore"):
+            return np.minimum(values[:, None] / constants[0], 1e150)  # as for Gaussian leaves
 
     def log_base(self, values: Array, constants: Array) -> Array:
         return np.full(len(values), -np.log(constants[0]))

@@ -57,7 +57,7 @@ class Gaussian(Family):
         return np.array([location, scale, 1.0 / floor if floor > 0 else np.inf])
 
     def statistics(self, values: Array, constants: Array) -> Array:
-        standard = (self._forward(values) - constants[0]) / constants[1]
+        standard = self._standardise(self._forward(values), constants)
         standard = np.clip(standard, -1e150, 1e150)  # whose squares are finite
         return np.stack([standard, standard**2], axis=-1)
 
@@ -88,7 +88,28 @@ class Gaussian(Family):
     def log_normaliser(self, hyper: Array) -> Array:
         _, kappa, a, b, limit = np.moveaxis(hyper, -1, 0)
         unlimited = log_gamma(a) - a * np.log(b) - 0.5 * np.log(kappa)
-        return unlimited + log_gammainc(a, b * limit)
+        with np.errstate(over="ignore"):
+            return unlimited + log_gammainc(a, b * limit)
+
+    def log_predictive(self, hyper: Array, statistics: Array, log_base: Array) -> Array:
+        m, kappa, a, b, limit = (part[..., None] for part in np.moveaxis(hyper, -1, 0))
+        after = a + 0.5
+        # what depends on the values, in place: they are many
+        result = statistics[:, 0] - m
+        np.square(result, out=result)
+        result *= 0.5 * kappa / (kappa + 1.0)
+        result += b
+        limited = (b * limit < _surely_unlimited(after))[..., 0]
+        if limited.any():
+            share = log_gammainc(after[limited], result[limited] * limit[limited])
+        np.log(result, out=result)
+        result *= -after
+        if limited.any():
+            result[limited] += share
+        constant = log_gamma(after) - 0.5 * np.log(kappa + 1.0)
+        result += constant - self.log_normaliser(hyper)[..., None]
+        result += log_base
+        return result
 
     def draw_parameters(self, rng: np.random.Generator, hyper: Array) -> tuple[Array, Array]:
         m, kappa, a, b, limit = np.moveaxis(hyper, -1, 0)
@@ -105,8 +126,11 @@ class Gaussian(Family):
         return self._backward(constants[..., 0] + constants[..., 1] * standard)
 
     def _standard_end(self, end: Array | float, constants: Array) -> Array:
+        return self._standardise(np.asarray(end, dtype=np.float64), constants)
+
+    def _standardise(self, values: Array, constants: Array) -> Array:
         with np.errstate(over="ignore"):
-            return (np.asarray(end, dtype=np.float64) - constants[0]) / constants[1]
+            return (values - constants[0]) / constants[1]
 
     def log_mass(
         self, eta: Array, low: Array | float, high: Array | float, constants: Array
@@ -135,6 +159,11 @@ class Gaussian(Family):
         self, hyper: Array, low: Array | float, high: Array | float, constants: Array
     ) -> Array:
         return heavy_moments(self._tails, hyper, low, high, constants)
+
+
+def _surely_unlimited(a: Array) -> Array:
+    """Where log P(a, x) is zero to all digits from here on."""
+    return a + 12.0 * np.sqrt(a) + 60.0
 
 
 def mean_deviation(eta: Array) -> tuple[Array, Array]:

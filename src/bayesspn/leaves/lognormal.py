@@ -12,6 +12,9 @@ from bayesspn.leaves.normal import lognormal_moments
 
 _LARGEST_LOG = 700.0
 
+#: Coarsest resolution of log x, whose square is finite; nothing differs by that much.
+_COARSEST = 1e100
+
 
 class LogNormal(Gaussian):
     """Positive values whose logarithm is Gaussian.
@@ -38,7 +41,8 @@ class LogNormal(Gaussian):
         return -np.log(values)
 
     def _resolution(self, values: Array, resolution: float) -> float:
-        return resolution * float(np.exp(-values.min()))
+        coarsest = np.exp(min(-float(values.min()), _LARGEST_LOG))
+        return min(resolution * float(coarsest), _COARSEST)
 
     def _standard_end(self, end: Array | float, constants: Array) -> Array:
         return super()._standard_end(_log_end(end), constants)

@@ -55,14 +55,38 @@ def _relative_mass(low, high):  # type: ignore[no-untyped-def]
 
 
 @nb.njit(cache=True, error_model="numpy")
-def _log_tilted_mass(low, high, tilt):  # type: ignore[no-untyped-def]
-    """Log ∫ exp(tilt z) φ(z) dz from low to high."""
+def _slope_mass(slope, width):  # type: ignore[no-untyped-def]
+    """∫ exp(−slope t − t² / 2) dt from 0 to width, for any positive slope."""
+    if width * max(1.0, slope + width) < 1.0:
+        total = 0.0
+        for i in range(len(_NODES)):
+            t = 0.5 * width * (1.0 + _NODES[i])
+            total += _WEIGHTS[i] * math.exp(-t * (slope + 0.5 * t))
+        return 0.5 * width * total
+    mass = scaled_erfc_scalar(slope * _ROOT_HALF)
+    if width < np.inf:
+        drop = math.exp(-width * (slope + 0.5 * width))
+        mass -= drop * scaled_erfc_scalar((slope + width) * _ROOT_HALF)
+    return _ROOT_HALF_PI * mass
+
+
+@nb.njit(cache=True, error_model="numpy")
+def _log_power_mass(low, high, mean, deviation, power):  # type: ignore[no-untyped-def]
+    """Log E[exp(power y); low <= y <= high] of a normal y.
+
+    Relative to the largest value of the integrand, at y: with deviations far beyond the range,
+    powers of the mean and of the deviation would cancel.
+    """
     if not high > low or low == np.inf or high == -np.inf:
         return -np.inf
-    anchor = _anchor(low - tilt, high - tilt)
-    mass = _relative_mass(low - tilt, high - tilt)
-    # z (2 tilt − z) / 2 at the anchor, where squares alone would cancel
-    return 0.5 * (tilt - anchor) * (tilt + anchor) - _HALF_LOG_TWO_PI + math.log(mass)
+    left, right, tilt = (low - mean) / deviation, (high - mean) / deviation, power * deviation
+    if tilt > right:
+        y, z, mass = high, right, _slope_mass(tilt - right, (high - low) / deviation)
+    elif tilt < left:
+        y, z, mass = low, left, _slope_mass(left - tilt, (high - low) / deviation)
+    else:
+        y, z, mass = mean + tilt * deviation, tilt, _relative_mass(left - tilt, right - tilt)
+    return power * y - 0.5 * z * z - _HALF_LOG_TWO_PI + math.log(mass)
 
 
 @nb.njit(cache=True, error_model="numpy")
@@ -107,9 +131,14 @@ def _fill_moments(low, high, mean, deviation, result):  # type: ignore[no-untype
     )
 
 
-@when_called(nb.vectorize("f8(f8, f8, f8)", nopython=True, cache=True))
-def _log_mass(low, high, tilt):  # type: ignore[no-untyped-def]
-    return _log_tilted_mass(low, high, tilt)
+@when_called(nb.vectorize("f8(f8, f8)", nopython=True, cache=True))
+def _log_mass(low, high):  # type: ignore[no-untyped-def]
+    return _log_power_mass(low, high, 0.0, 1.0, 0.0)
+
+
+@when_called(nb.vectorize("f8(f8, f8, f8, f8, f8)", nopython=True, cache=True))
+def _log_power(low, high, mean, deviation, power):  # type: ignore[no-untyped-def]
+    return _log_power_mass(low, high, mean, deviation, power)
 
 
 @when_called(
@@ -124,7 +153,7 @@ def _moments(low, high, mean, deviation, powers, result):  # type: ignore[no-unt
 def log_normal_mass(low: Array, high: Array) -> Array:
     """Log probability of low <= z <= high for a standard normal z; shape (...)."""
     with np.errstate(all="ignore"):
-        return _log_mass(low, high, 0.0)
+        return _log_mass(low, high)
 
 
 def normal_moments(low: Array, high: Array, mean: Array, deviation: Array) -> Array:
@@ -136,7 +165,5 @@ def normal_moments(low: Array, high: Array, mean: Array, deviation: Array) -> Ar
 def lognormal_moments(low: Array, high: Array, mean: Array, deviation: Array) -> Array:
     """E[exp(k y); low <= y <= high] of y ~ Normal(mean, deviation²), k = 0, 1, 2; (3, ...)."""
     with np.errstate(all="ignore"):
-        left, right = (low - mean) / deviation, (high - mean) / deviation
-        parts = [k * mean + _log_mass(left, right, k * deviation) for k in range(3)]
-        # k mean alone may overflow where no mass is left
-        return np.exp(np.stack([np.where(left < right, part, -np.inf) for part in parts]))
+        parts = [_log_power(low, high, mean, deviation, float(k)) for k in range(3)]
+        return np.exp(np.stack(parts))

@@ -49,7 +49,11 @@ def cut_cells(
     cuts = np.quantile(values, np.linspace(0, 1, cells + 1)[1:-1])
     if described.resolution:
         # recorded values are to lie inside cells, not on their ends
-        cuts = described.resolution * (np.floor(cuts / described.resolution) + 0.5)
+        with np.errstate(over="ignore"):
+            steps = np.floor(cuts / described.resolution)
+        # so far out that steps are no longer told apart, anything is recorded
+        fine = np.abs(steps) < 2.0**52
+        cuts[fine] = described.resolution * (steps[fine] + 0.5)
     cuts = np.unique(cuts)
     return np.concatenate([[-np.inf], cuts]), np.concatenate([cuts, [np.inf]])
 

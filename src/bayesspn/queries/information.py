@@ -6,13 +6,12 @@ continuous columns this approaches the mutual information from below as cells ge
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 
 from bayesspn.leaves.family import Array
 from bayesspn.queries.inquiry import Inquiry, split_evidence
-from bayesspn.queries.networks import Networks
 from bayesspn.queries.passes import evaluate
 
 Cells = tuple[Array, Array]
@@ -63,21 +62,29 @@ def joint_masses(
 def mutual_information(joint: Array) -> Array:
     """Mutual information of joint probabilities (draws, cells, cells), in nats; (draws,)."""
     joint = joint / joint.sum(axis=(1, 2), keepdims=True)
-    apart = joint.sum(axis=2, keepdims=True) * joint.sum(axis=1, keepdims=True)
-    ratio = np.divide(joint, apart, out=np.ones_like(joint), where=joint > 0)
-    return np.maximum((joint * np.log(ratio)).sum(axis=(1, 2)), 0.0)
+    # logarithms, since products of small probabilities would vanish
+    with np.errstate(divide="ignore", invalid="ignore"):
+        apart = np.log(joint.sum(axis=2, keepdims=True)) + np.log(joint.sum(axis=1, keepdims=True))
+        terms = np.where(joint > 0, joint * (np.log(joint) - apart), 0.0)
+    return np.maximum(terms.sum(axis=(1, 2)), 0.0)
 
 
-def pairwise_information(networks: Networks, columns: Sequence[int], cells: int) -> Array:
+def pairwise_information(inquiry: Inquiry, cells: Mapping[int, Cells]) -> Array:
     """Mutual information of all pairs of columns under every draw; (draws, columns, columns).
 
     The diagonal is left at zero.
+
+    Parameters
+    ----------
+    inquiry : Inquiry
+    cells : dict of int to pair of ndarray
+        The columns, and the ends of the cells that they are divided into.
     """
-    inquiry = Inquiry(networks, {})
-    cut = {column: inquiry.cells(column, cells) for column in columns}
-    information = np.zeros((networks.n_draws, len(columns), len(columns)))
+    columns = list(cells)
+    information = np.zeros((inquiry.networks.n_draws, len(columns), len(columns)))
     for i, first in enumerate(columns):
-        joint = joint_masses(inquiry, first, cut[first], {c: cut[c] for c in columns[i + 1 :]})
+        others = {column: cells[column] for column in columns[i + 1 :]}
+        joint = joint_masses(inquiry, first, cells[first], others)
         for j, column in enumerate(columns[i + 1 :], start=i + 1):
             information[:, i, j] = information[:, j, i] = mutual_information(joint[column])
     return information

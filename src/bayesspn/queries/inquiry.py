@@ -224,7 +224,8 @@ class Inquiry:
         """Probability of a column's cells under every draw; (cells, draws)."""
         exact = self.exact(column)
         if exact is not None:
-            inside = (low <= exact) & (exact <= high)
+            # cells share their ends: the first that reaches up to the value holds it
+            inside = np.arange(len(high)) == np.argmax(high >= exact)
             return np.repeat(inside[:, None].astype(np.float64), self.networks.n_draws, axis=1)
         masses = self.leaf_masses(column, low, high)
         return np.einsum("cdpi,dpi->cd", masses, self.leaf_weights(column), optimize=True)

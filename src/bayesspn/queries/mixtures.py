@@ -23,8 +23,11 @@ from bayesspn.queries.sets import ValueSet
 #: Precision of quantiles as a share of the column's range, and in probability.
 _PRECISION = 1e-12
 
-#: A bracket that misses its quantile is widened fourfold so many times at most.
-_MOST_STEPS = 60
+#: Share of a number within which there are hardly any others.
+_ROUNDING = 16 * np.finfo(float).eps
+
+#: Quantiles end here: floats twice as far apart still have a finite distance.
+_LARGEST = 0.5 * np.finfo(float).max
 
 EVERYTHING = ValueSet.of([(-np.inf, np.inf)])
 
@@ -102,7 +105,7 @@ class Mixtures:
 
     def _whole_quantile(self, levels: Array, low: Array, high: Array) -> Array:
         """The same for whole numbers, by halving."""
-        while (high > low).any():
+        while (high - low > np.maximum(0.5, _ROUNDING * high)).any():
             middle = np.floor(0.5 * (low + high))
             enough = self.cdf(middle) >= levels
             high = np.where(enough, middle, high)
@@ -119,19 +122,22 @@ class Mixtures:
             top = min(top, column.n_categories - 1.0) if column.n_categories else np.floor(top)
         if np.isfinite([bottom, top]).all():
             return np.full(len(levels), bottom), np.full(len(levels), top)
+        bottom, top = np.clip([bottom, top], -_LARGEST, _LARGEST)
         step = np.full(len(levels), max(_width(column), 1.0 if column.discrete else 0.0))
         start, end = column.observed
         low = np.clip(np.full(len(levels), start), bottom, top)
         high = np.clip(np.full(len(levels), end), bottom, top)
-        for _ in range(_MOST_STEPS):
+        while True:
             short = (self.cdf(high) < levels) & (high < top)
             far = (self.cdf(low) >= levels) & (low > bottom)
             if not (short | far).any():
-                break
-            high = np.where(short, np.minimum(high + step, top), high)
-            low = np.where(far, np.maximum(low - step, bottom), low)
-            step = step * 4.0
-        return low, high
+                return low, high
+            # an end that was not far enough is the other end of what is left
+            low, high = (
+                np.where(far, np.maximum(low - step, bottom), np.where(short, high, low)),
+                np.where(short, np.minimum(high + step, top), np.where(far, low, high)),
+            )
+            step = 4.0 * np.minimum(step, 0.25 * _LARGEST)
 
     def mode(self, starts: Array) -> float:
         """Most probable value of the first row.

@@ -26,6 +26,9 @@ from bayesspn.tables.times import (
 #: Whole numbers up to here are exact in a float.
 LARGEST_INTEGER = 2**53
 
+#: Decimals that a column can be recorded to; with more it counts as unrounded.
+_MOST_DECIMALS = 6
+
 
 def encode(table: Any, schema: Schema) -> Array:
     """Encode a table.
@@ -242,9 +245,10 @@ def _decode_column(values: Array, column: ColumnSchema) -> Cells:
         return _decode_categories(filled, missing, column)
     dtype = column.dtype or DEFAULT_DTYPES[column.kind]
     if column.kind in ("datetime", "duration"):
-        times = times_from_seconds(
-            values, time_unit(dtype), "M" if column.kind == "datetime" else "m"
-        )
+        kind = "M" if column.kind == "datetime" else "m"
+        # clocks of time zones differ from UTC by less than a day
+        margin = 86_400.0 if has_time_zone(dtype) else 0.0
+        times = times_from_seconds(values, time_unit(dtype), kind, margin)
         return Cells(column.name, dtype, times, missing)
     if column.kind == "binary" and category_content(dtype) is not None:
         codes = np.rint(filled).astype(np.int64)
@@ -312,7 +316,8 @@ def as_recorded(values: Array, schema: Schema) -> Array:
     ----------
     values : ndarray of shape (rows, columns)
     schema : Schema
-        Integers and counts are rounded to whole numbers, times to the column's ``resolution``.
+        Integers and counts are rounded to whole numbers up to ±2^53, times to the column's
+        ``resolution``, real numbers to its decimals.
 
     Returns
     -------
@@ -327,7 +332,22 @@ def as_recorded(values: Array, schema: Schema) -> Array:
     values = np.array(values, dtype=np.float64)
     for j, column in enumerate(schema):
         if column.kind in ("count", "integer"):
-            values[:, j] = np.rint(values[:, j])
+            # what is given back must be fit to be read again
+            values[:, j] = np.clip(np.rint(values[:, j]), -LARGEST_INTEGER, LARGEST_INTEGER)
         elif column.kind in ("datetime", "duration") and column.resolution:
-            values[:, j] = column.resolution * np.rint(values[:, j] / column.resolution)
+            with np.errstate(over="ignore"):  # what is infinite then becomes the last time
+                values[:, j] = column.resolution * np.rint(values[:, j] / column.resolution)
+        elif column.kind == "real" and column.resolution:
+            values[:, j] = _round_decimals(values[:, j], column.resolution)
+    return values
+
+
+def _round_decimals(values: Array, resolution: float) -> Array:
+    """Round to the decimals of a resolution; leave alone what is not recorded in decimals."""
+    for decimals in range(_MOST_DECIMALS + 1):
+        units = resolution * 10.0**decimals
+        if units >= 0.5 and abs(units - np.rint(units)) <= 1e-6 * units:
+            # floats beyond have no decimals, and scaling them could overflow
+            fine = np.abs(values) < LARGEST_INTEGER
+            return np.where(fine, np.round(np.where(fine, values, 0.0), decimals), values)
     return values

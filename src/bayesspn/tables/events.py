@@ -244,7 +244,7 @@ def _combine(clauses: list[Clause], column: ColumnSchema, exact: bool) -> ValueS
 
 def _as_set(pieces: _Pieces, column: ColumnSchema) -> ValueSet:
     if column.kind == "integer":
-        return ValueSet.of((low - 0.5, high + 0.5) for low, high in pieces)
+        return ValueSet.of((_half_below(low), -_half_below(-high)) for low, high in pieces)
     if column.kind in (*_CODED, *_WHOLE):
         return ValueSet.of(pieces)
     joined: _Pieces = []
@@ -254,6 +254,12 @@ def _as_set(pieces: _Pieces, column: ColumnSchema) -> ValueSet:
             low = joined.pop()[0]
         joined.append((low, high))
     return ValueSet.of(joined)
+
+
+def _half_below(value: float) -> float:
+    """Half less than a whole number, or the number itself where floats have no halves."""
+    half = value - 0.5
+    return half if half > value - 1 else value
 
 
 def _support(column: ColumnSchema) -> _Pieces:

@@ -1,8 +1,8 @@
 """Tables in files: CSV, TSV (also compressed) and Parquet, whole or in pieces, and standard input.
 
 The ending of the name decides on the format; standard input and output are CSV if nothing else is
-said. Files are UTF-8 with a header; cells that are empty or
-read NA, NaN, null or the like are missing. Every problem is one sentence that names the file.
+said. Files are UTF-8 with a header; cells that are empty or read NA, NaN, null or the like are
+missing, and columns of ISO dates are dates. Every problem is one sentence that names the file.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ import pandas as pd
 from bayesspn.tables.atomic import replaced_file
 from bayesspn.tables.cells import shorten
 from bayesspn.tables.frames import build_frame, open_table
+from bayesspn.tables.text_dates import parse_dates
 
 PathLike = str | os.PathLike[str]
 
@@ -71,7 +72,7 @@ def read_table(path: PathLike, default_format: str | None = None) -> pd.DataFram
         if file_format == "parquet":
             return pd.read_parquet(_parquet_source(path))
         with _open_text(path, default_format) as text:
-            return pd.read_csv(text, **_csv_options(file_format, text))
+            return parse_dates(pd.read_csv(text, **_csv_options(file_format, text)))
 
 
 def read_table_chunks(
@@ -121,7 +122,7 @@ def _read_chunks(path: PathLike, rows: int, default_format: str | None) -> Gener
         _open_text(path, default_format) as text,
         pd.read_csv(text, chunksize=rows, **_csv_options(file_format, text)) as pieces,
     ):
-        yield from pieces
+        yield from map(parse_dates, pieces)
 
 
 def _parquet_chunks(source: Any, rows: int) -> Iterator[pd.DataFrame]:

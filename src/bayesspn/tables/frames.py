@@ -23,7 +23,7 @@ from bayesspn.tables.pandas_columns import build_pandas_frame, read_pandas_colum
 from bayesspn.tables.times import in_known_unit
 
 #: Libraries that `build_frame` knows by name.
-_LIBRARIES = ("numpy", "pandas", "polars", "pyarrow")
+LIBRARIES = ("numpy", "pandas", "polars", "pyarrow")
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,7 +160,7 @@ def library_of(table: Any) -> str:
     if isinstance(table, list):
         return "pandas"
     name = nw.from_native(table).implementation.value
-    return name if name in _LIBRARIES else "pandas"
+    return name if name in LIBRARIES else "pandas"
 
 
 def check_names(names: Sequence[Hashable]) -> None:
@@ -201,8 +201,8 @@ def build_frame(columns: Sequence[Cells], like: Any) -> Any:
     """
     n_rows = len(columns[0].missing) if columns else 0
     if isinstance(like, str):
-        if like not in _LIBRARIES:
-            raise ValueError(f"like must be a table or one of {_LIBRARIES}, got {like!r}")
+        if like not in LIBRARIES:
+            raise ValueError(f"like must be a table or one of {LIBRARIES}, got {like!r}")
         if like == "pandas":
             return build_pandas_frame(columns, None, None)
         if like != "numpy":

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from bayesspn.leaves.columns import DEFAULT_GAMMA, Column, Leaves, describe_column
 from bayesspn.leaves.family import Array
+from bayesspn.tables.cells import TableError, shorten
 from bayesspn.tables.schema import ColumnSchema, Schema
+
+#: Squares of numbers of this size, and sums of these, are neither infinite nor zero.
+_LARGEST, _SMALLEST = 1e150, 1e-150
 
 
 def model_columns(schema: Schema, values: Array) -> Leaves:
@@ -27,6 +33,7 @@ def model_columns(schema: Schema, values: Array) -> Leaves:
 
 
 def _describe(column: ColumnSchema, values: Array) -> Column:
+    _check_size(column, values)
     return describe_column(
         str(column.name),
         values,
@@ -35,3 +42,22 @@ def _describe(column: ColumnSchema, values: Array) -> Column:
         resolution=column.resolution,
         gamma=DEFAULT_GAMMA if column.gamma is None else column.gamma,
     )
+
+
+def _check_size(column: ColumnSchema, values: Array) -> None:
+    """Check that a column's values are of a size that can be computed with."""
+    sizes = np.abs(values[~np.isnan(values)])
+    if not sizes.size:
+        return
+    if sizes.max() > _LARGEST:
+        row = int(np.nanargmax(np.abs(values)))
+        raise TableError(
+            f"column {shorten(column.name)}, row {row}: {values[row]:g} is beyond {_LARGEST:g}, "
+            "where squares overflow; rescale the column, or make the cell missing if the value "
+            "stands for one"
+        )
+    if 0 < sizes.max() < _SMALLEST:
+        raise TableError(
+            f"column {shorten(column.name)}: its largest value, {sizes.max():g}, is below "
+            f"{_SMALLEST:g}, where squares vanish; rescale the column"
+        )

@@ -90,7 +90,7 @@ def seconds_from_times(times: NDArray[Any]) -> Array:
     return np.where(np.isnat(times), np.nan, whole + rest / ticks)
 
 
-def times_from_seconds(seconds: Array, unit: str, kind: str) -> NDArray[Any]:
+def times_from_seconds(seconds: Array, unit: str, kind: str, margin: float = 0.0) -> NDArray[Any]:
     """Times of a unit nearest to seconds; NaN becomes NaT.
 
     Seconds beyond what the unit can hold, and dates outside the years 1 to 9999, become the
@@ -102,6 +102,8 @@ def times_from_seconds(seconds: Array, unit: str, kind: str) -> NDArray[Any]:
     unit : {"s", "ms", "us", "ns"}
     kind : {"M", "m"}
         Dates (datetime64) or lengths of time (timedelta64).
+    margin : float, default=0.0
+        Seconds by which times stay away from the first and the last that can be held.
 
     Examples
     --------
@@ -111,7 +113,7 @@ def times_from_seconds(seconds: Array, unit: str, kind: str) -> NDArray[Any]:
     missing = np.isnan(seconds)
     most = 2.0**63 / _TICKS[unit] - 1024.0
     low, high = (max(_FIRST, -most), min(_LAST, most)) if kind == "M" else (-most, most)
-    seconds = np.clip(np.where(missing, 0.0, seconds), low, high)
+    seconds = np.clip(np.where(missing, 0.0, seconds), low + margin, high - margin)
     whole = np.floor(seconds)
     rest = np.rint((seconds - whole) * _TICKS[unit]).astype(np.int64)
     if unit == "ns":

@@ -1,0 +1,45 @@
+"""Random tables through fit, questions, save and load: a clear error or a correct answer.
+
+A failure names its seed; replay it with ``FUZZ_SEED=123 pytest -m "not long" tests/fuzz``.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import Counter
+
+import pytest
+from fuzz.checks import Trial
+
+#: Tables of the short version, which are quick; the long one takes them as they come.
+SHORT = (0, 2, 3, 5, 7, 8, 9, 10, 11, 12, 14, 15, 17, 18, 19, 30)
+
+#: Seconds that the long version runs.
+LONG = float(os.environ.get("FUZZ_SECONDS", "600"))
+
+_SEEDS = [int(seed) for seed in os.environ.get("FUZZ_SEED", "").split()] or SHORT
+
+
+@pytest.mark.parametrize("seed", _SEEDS)
+def test_any_table_gets_a_clear_error_or_a_correct_answer(seed, tmp_path):
+    Trial(seed, tmp_path, Counter()).run()
+
+
+@pytest.mark.long
+def test_many_more_tables(tmp_path):
+    refusals: Counter[str] = Counter()
+    failed: dict[int, str] = {}
+    end = time.monotonic() + LONG
+    seed = start = int(os.environ.get("FUZZ_START", "1000"))
+    while time.monotonic() < end:
+        try:
+            Trial(seed, tmp_path, refusals).run()
+        except Exception as error:
+            failed[seed] = f"{type(error).__name__}: {str(error)[:300]}"
+            print(f"FUZZ_SEED={seed}: {failed[seed]}", flush=True)
+        seed += 1
+    print(f"{seed - start} tables, {len(failed)} failed")
+    for message, count in refusals.most_common():
+        print(f"{count:6} refused: {message}")
+    assert not failed, f"replay with FUZZ_SEED='{' '.join(map(str, failed))}'"
