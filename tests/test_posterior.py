@@ -226,3 +226,12 @@ def test_engine_and_oracle_agree_on_predictive_circuits():
         rtol=1e-6,
         atol=1e-6,
     )
+
+
+def test_thinned_posteriors_keep_evenly_spaced_draws_of_every_chain(monkeypatch):
+    monkeypatch.setattr("bayesspn.posterior.MOST_ROW_DRAWS", 6)
+    posterior = Posterior(object(), (tuple(range(10)), tuple(range(10, 17))))
+    assert posterior.thinned.draws == ((0, 3, 6, 9), (10, 13, 16))
+    monkeypatch.setattr("bayesspn.posterior.MOST_ROW_DRAWS", 17)
+    whole = Posterior(object(), posterior.draws)
+    assert whole.thinned is whole

@@ -32,6 +32,9 @@ from bayesspn.spn import SPN, average, expand
 #: Seed of parameters drawn for intervals: beyond those of chains, whose numbers it must not share.
 DRAWN_SEED = 2**40
 
+#: Draws that answers for many rows are averaged over.
+MOST_ROW_DRAWS = 40
+
 #: Rows whose missing cells are drawn together, which bounds memory.
 _COMPLETED_TOGETHER = 16_384
 
@@ -100,6 +103,19 @@ class Posterior:
     def drawn(self) -> Networks:
         """Networks of all draws, parameters drawn: their spread is the answers' uncertainty."""
         return stack_networks(self.circuits(DRAWN_SEED))
+
+    @cached_property
+    def thinned(self) -> Posterior:
+        """Evenly spaced draws, few enough to go through all of them for every one of many rows.
+
+        Neighbouring draws of a chain say nearly the same, so that an average over rows' answers
+        hardly changes.
+        """
+        step = -(-self.n_draws // MOST_ROW_DRAWS)
+        if step == 1:
+            return self
+        # counted from the end, so that every chain keeps its last draw
+        return Posterior(self.model, tuple(chain[::-1][::step][::-1] for chain in self.draws))
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in ("model", "draws")}

@@ -367,3 +367,13 @@ def test_rounding_does_not_leave_the_evidence(model):
     rows = Conditional(view).sample(200, given={"size": (0.0, 2.0)}, random_state=0)["size"]
     assert (rows == rows.round(1)).all()
     assert (Conditional(view).sample(2, given="size = 1.2345")["size"] == 1.2345).all()
+
+
+def test_sampled_numbers_are_plausible(model):
+    """The predictive leaves' tails are heavy: unchecked, some of these rows would be far out."""
+    rows = model._view().encode(model.sample(5000, random_state=0))
+    columns = model.posterior_.model.leaves.columns
+    low, high = np.array([column.plausible for column in columns]).T
+    assert ((rows >= low) & (rows <= high)).all()
+    unchecked = model.posterior_.sample(5000, 0)
+    assert ((unchecked < low) | (unchecked > high)).any()

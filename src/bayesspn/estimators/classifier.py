@@ -10,13 +10,10 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_y, column_or_1d
 
-from bayesspn.estimators.row_questions import score_rows
+from bayesspn.estimators.imputation import average_cells
 from bayesspn.estimators.targets import TargetModel, name_target, split_schema
 from bayesspn.leaves.family import Array
 from bayesspn.tables.schema import ColumnSchema
-
-#: Rows times classes that are scored together.
-_SCORED_TOGETHER = 65_536
 
 
 class SPNClassifier(ClassifierMixin, TargetModel):
@@ -74,27 +71,10 @@ class SPNClassifier(ClassifierMixin, TargetModel):
         self._learn_with_target(X, y, target, codes.astype(np.float64), features)
         return self
 
-    def predict_log_proba(self, X: Any) -> Array:
-        """Log probability of every class; shape (rows, classes)."""
-        values = self._encode_features(X)
-        classes = len(self.classes_)
-        together = max(1, _SCORED_TOGETHER // classes)
-        parts = [np.empty((0, classes))]
-        for start in range(0, len(values), together):
-            rows = np.repeat(values[start : start + together], classes, axis=0)
-            rows[:, -1] = np.tile(np.arange(float(classes)), len(rows) // classes)
-            parts.append(score_rows(self.posterior_, rows).reshape(-1, classes))
-        scores = np.concatenate(parts)
-        impossible = np.isneginf(scores).all(axis=1)
-        if impossible.any():
-            # such features tell nothing: what is left is how common the classes are
-            prior = np.full((classes, values.shape[1]), np.nan)
-            prior[:, -1] = np.arange(classes)
-            scores[impossible] = score_rows(self.posterior_, prior)
-        return scores - np.logaddexp.reduce(scores, axis=1)[:, None]
-
     def predict_proba(self, X: Any) -> Array:
         """Probability of every class, missing cells summed out.
+
+        Rows that the model holds impossible get how common the classes are.
 
         Parameters
         ----------
@@ -104,7 +84,16 @@ class SPNClassifier(ClassifierMixin, TargetModel):
         -------
         ndarray of shape (rows, classes)
         """
-        return np.exp(self.predict_log_proba(X))
+        values = self._encode_features(X)
+        column = values.shape[1] - 1
+        # a single class has a second code in the model, for classes never seen
+        proba = average_cells(self.posterior_, values, [column])[column][:, : len(self.classes_)]
+        return proba / proba.sum(axis=1, keepdims=True)
+
+    def predict_log_proba(self, X: Any) -> Array:
+        """Log probability of every class; shape (rows, classes)."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Most probable class of every row.
@@ -117,7 +106,7 @@ class SPNClassifier(ClassifierMixin, TargetModel):
         -------
         ndarray of shape (rows,)
         """
-        best = self.predict_log_proba(X).argmax(axis=1)
+        best = self.predict_proba(X).argmax(axis=1)
         return np.asarray(self.classes_[best])
 
     def _restore(self) -> None:

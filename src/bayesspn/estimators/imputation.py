@@ -21,6 +21,8 @@ _AVERAGED_TOGETHER = 16_384
 def average_cells(posterior: Posterior, X: Array, columns: Iterable[int]) -> dict[int, Array]:
     """Probabilities or moments of missing cells given the observed ones of their row.
 
+    They are averaged over a thinned posterior.
+
     Parameters
     ----------
     posterior : Posterior
@@ -36,6 +38,7 @@ def average_cells(posterior: Posterior, X: Array, columns: Iterable[int]) -> dic
         column's plausible range. Cells of rows that the model holds impossible get what holds
         without any evidence; those that are not missing, zeros.
     """
+    posterior = posterior.thinned
     networks = posterior.predictive
     tables = {}
     for column in columns:

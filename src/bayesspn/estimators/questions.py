@@ -29,6 +29,7 @@ from bayesspn.estimators.answers import (
 from bayesspn.estimators.row_questions import (
     anomaly_scores,
     cell_surprises,
+    draw_plausible,
     log_conditional,
     log_conditional_draws,
 )
@@ -37,7 +38,6 @@ from bayesspn.leaves.family import Array
 from bayesspn.queries.completion import most_probable
 from bayesspn.queries.information import joint_masses, mutual_information, pairwise_information
 from bayesspn.queries.inquiry import Inquiry
-from bayesspn.queries.sampling import draw_rows
 from bayesspn.queries.sets import ValueSet
 from bayesspn.tables import QuestionError
 from bayesspn.tables.cells import shorten
@@ -45,9 +45,6 @@ from bayesspn.tables.cells import shorten
 Given = str | Mapping[Hashable, Any] | None
 
 _LARGEST_SEED = 2**31 - 1
-
-#: Rows drawn together under evidence, which bounds memory.
-_DRAWN_TOGETHER = 4096
 
 #: Cells per column that dependence is judged by, and draws that judge it.
 _DEPENDENCE_CELLS = 12
@@ -246,6 +243,9 @@ class Questions:
     def sample(self, n_samples: int = 1, given: Given = None, *, random_state: Any = None) -> Any:
         """Draw new rows given evidence.
 
+        Numbers stay within their column's plausible range, as expectations do: a row that leaves
+        it is drawn again. Columns that something is given of may go beyond.
+
         Parameters
         ----------
         n_samples : int, default=1
@@ -263,15 +263,7 @@ class Questions:
         if not whole or n_samples < 1:
             raise ValueError(f"n_samples must be a whole number from 1 on, got {n_samples!r}")
         seed = int(check_random_state(random_state).randint(_LARGEST_SEED))
-        if not view.evidence:
-            return give_back(view, view.posterior.sample(int(n_samples), seed))
-        rng = np.random.default_rng(seed)
-        sizes = [
-            min(_DRAWN_TOGETHER, n_samples - start)
-            for start in range(0, int(n_samples), _DRAWN_TOGETHER)
-        ]
-        rows = np.concatenate([draw_rows(rng, view.inquiry, size) for size in sizes])
-        return give_back(view, rows)
+        return give_back(view, draw_plausible(view, int(n_samples), seed))
 
     def marginal(self, columns: Sequence[Hashable]) -> Conditional:
         """The joint distribution of some columns; answers the same questions.

@@ -21,6 +21,10 @@ _AVERAGED_TOGETHER = 16_384
 _EVALUATED_TOGETHER = 256
 
 _TAILS_TOGETHER = 32
+_DRAWN_TOGETHER = 4096
+
+#: How often rows beyond the plausible ranges are drawn again.
+_MOST_TRIES = 50
 
 #: Rows that unusual ones are compared with, and patterns of missing cells at a time.
 _COMPARED = 500
@@ -96,6 +100,39 @@ def _evaluate_rows(networks: Networks, X: Array, view: View) -> Array:
     return np.concatenate([np.empty((networks.n_draws, 0)), *parts], axis=1)
 
 
+def draw_plausible(view: View, n: int, seed: int) -> Array:
+    """Draw rows given a view's evidence, none of them beyond the columns' plausible ranges; (n, ·).
+
+    Leaves have heavy tails once their parameters are integrated out; now and then one would give a
+    value far beyond anything that was ever seen.
+    """
+    columns = view.posterior.model.leaves.columns
+    free = [k for k, column in enumerate(columns) if k not in view.evidence]
+    low, high = np.array([columns[k].plausible for k in free]).reshape(-1, 2).T
+    seeds = np.random.SeedSequence(seed)
+    rows = np.empty((n, len(columns)))
+    wanted = np.arange(n)
+    for _ in range(_MOST_TRIES):
+        rows[wanted] = _draw_some(view, len(wanted), seeds.spawn(1)[0])
+        drawn = rows[wanted][:, free]
+        wanted = wanted[((drawn < low) | (drawn > high)).any(axis=1)]
+        if not wanted.size:
+            break
+    rows[:, free] = np.clip(rows[:, free], low, high)
+    return rows
+
+
+def _draw_some(view: View, n: int, seeds: np.random.SeedSequence) -> Array:
+    if not view.evidence:
+        return view.posterior.sample(n, int(seeds.generate_state(1)[0]))
+    rng = np.random.default_rng(seeds)
+    parts = [
+        draw_rows(rng, view.inquiry, min(_DRAWN_TOGETHER, n - start))
+        for start in range(0, n, _DRAWN_TOGETHER)
+    ]
+    return np.concatenate(parts)
+
+
 def anomaly_scores(view: View, values: Array, seed: int) -> Array:
     """Standard deviations of the log density below what rows with the same cells have; (rows,)."""
     scores = log_conditional(view, values)
@@ -115,11 +152,12 @@ def anomaly_scores(view: View, values: Array, seed: int) -> Array:
 def cell_surprises(view: View, values: Array) -> Array:
     """−log probability of a value at most as likely, for every cell; (rows, columns)."""
     surprises = np.full(values.shape, np.nan)
+    posterior = view.posterior.thinned
     for column in view.columns:
         observed = np.flatnonzero(~np.isnan(values[:, column]))
         for start in range(0, len(observed), _AVERAGED_TOGETHER):
             rows = observed[start : start + _AVERAGED_TOGETHER]
-            surprises[rows, column] = _column_surprise(view.posterior, values[rows], column)
+            surprises[rows, column] = _column_surprise(posterior, values[rows], column)
     return surprises
 
 
