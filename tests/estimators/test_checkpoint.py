@@ -401,7 +401,7 @@ def test_the_trace_is_kept_and_saved(tmp_path, undisturbed, monkeypatch):
     np.testing.assert_array_equal(part[0], undisturbed.trace_[0])
     np.testing.assert_array_equal(part[1, :7], undisturbed.trace_[1, :7])
     assert np.isnan(part[1, 7:]).all()
-    assert bayesspn.load(Path(__file__).parent / "model_v1.bspn").trace_.shape == (2, 0)
+    assert bayesspn.load(Path(__file__).parent / "model_v1.bspn").trace_.shape == (2, 8)
 
 
 def test_a_model_with_a_checkpoint_can_be_saved(path, tmp_path):

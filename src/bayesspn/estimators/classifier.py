@@ -42,7 +42,7 @@ class SPNClassifier(ClassifierMixin, TargetModel):
     >>> rng = np.random.default_rng(0)
     >>> y = rng.integers(0, 2, 150)
     >>> X = np.column_stack([y + rng.normal(0, 0.3, 150), rng.normal(size=150)])
-    >>> model = SPNClassifier(chains=2, burn_in=30, draws=20, thin=1, random_state=0).fit(X, y)
+    >>> model = SPNClassifier(chains=1, burn_in=50, draws=20, random_state=0).fit(X, y)
     >>> model.predict([[1.1, np.nan], [-0.1, 0.4]])
     array([1, 0])
     """
