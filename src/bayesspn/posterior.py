@@ -20,6 +20,7 @@ from bayesspn.engine.completion import complete_rows
 from bayesspn.leaves.family import Array
 from bayesspn.model import Model
 from bayesspn.queries.networks import Networks, stack_networks
+from bayesspn.queries.passes import evaluate
 from bayesspn.randomness import Key, Stream
 from bayesspn.rows import EncodedRows, check_values, encode_rows
 from bayesspn.sampling.chains import Chain
@@ -31,6 +32,9 @@ from bayesspn.spn import SPN, average, expand
 
 #: Seed of parameters drawn for intervals: beyond those of chains, whose numbers it must not share.
 DRAWN_SEED = 2**40
+
+#: Rows that all networks are evaluated on at once.
+_FEW_ROWS = 16
 
 #: Draws that answers for many rows are averaged over.
 MOST_ROW_DRAWS = 40
@@ -130,6 +134,9 @@ class Posterior:
         NaN cells are marginalised. With a seed, parameters are drawn instead of integrated out, as
         credible intervals need; see `circuits`.
         """
+        if seed is None and len(X) <= _FEW_ROWS:
+            # laying out a program for every draw would take longer
+            return evaluate(self.predictive, check_values(self.model.leaves, X)).log_evidence
         rows = self.encode(X)
         circuits = self.circuits(seed)
         return np.stack([compiled.log_likelihood(circuit, rows) for circuit in circuits])

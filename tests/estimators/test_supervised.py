@@ -153,3 +153,14 @@ def test_files_bring_every_estimator_back(kind, mixed, tmp_path):
         pd.testing.assert_frame_equal(again.transform(X), model.transform(X))
     else:
         np.testing.assert_array_equal(again.predict(X), model.predict(X))
+
+
+def test_few_rows_and_many_get_the_same_answers(mixed):
+    model = SPNImputer(**QUICK).fit(mixed)
+    many = model.transform(mixed)
+    few = pd.concat([model.transform(mixed[start : start + 10]) for start in range(0, 150, 10)])
+    for column in ("size", "city", "label"):
+        if column == "size":
+            np.testing.assert_allclose(few[column], many[column], rtol=1e-5)
+        else:
+            assert few[column].astype(str).tolist() == many[column].astype(str).tolist()

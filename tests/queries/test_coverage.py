@@ -61,7 +61,7 @@ def test_intervals_hold_the_truth():
         mixing=Learned(0.5, 0.7),
     )
     rng = np.random.default_rng(0)
-    replicates = 500
+    replicates = 400
     covered = np.zeros((replicates, len(QUESTIONS)), dtype=bool)
     for replicate in range(replicates):
         hyper = draw_hyper(rng, model)
@@ -70,7 +70,7 @@ def test_intervals_hold_the_truth():
         X[rng.random(X.shape) < 0.1] = np.nan
         rows = encode_rows(model.leaves, X)
         start = start_chain(Key(replicate), model, rows)
-        chain = run_chain(start, rows, burn_in=150, draws=60, thin=5)
+        chain = run_chain(start, rows, burn_in=120, draws=60, thin=4)
         view = View(merge_chains([chain]), SCHEMA, "pandas", tuple(range(len(SCHEMA))))
         for number, (event, given) in enumerate(QUESTIONS):
             answer = Conditional(view).probability(event, given=given, interval=0.9)

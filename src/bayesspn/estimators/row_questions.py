@@ -21,6 +21,11 @@ _AVERAGED_TOGETHER = 16_384
 _EVALUATED_TOGETHER = 256
 
 _TAILS_TOGETHER = 32
+
+#: Cells that tell how likely values are.
+_SURPRISE_CELLS = 40
+
+#: Rows drawn together under evidence.
 _DRAWN_TOGETHER = 4096
 
 #: How often rows beyond the plausible ranges are drawn again.
@@ -163,7 +168,7 @@ def cell_surprises(view: View, values: Array) -> Array:
 
 def _column_surprise(posterior: Posterior, X: Array, column: int) -> Array:
     networks = posterior.predictive
-    low, high = Inquiry(networks, {}).cells(column)
+    low, high = Inquiry(networks, {}).cells(column, _SURPRISE_CELLS)
     others = X.copy()
     others[:, column] = np.nan
     weights = draw_weights(posterior.score_draws(others))

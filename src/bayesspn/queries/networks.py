@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayesspn.engine.circuit import Circuit
+from bayesspn.engine.threads import map_in_threads
 from bayesspn.graphs import RegionGraph
 from bayesspn.leaves.columns import Leaves
 from bayesspn.leaves.densities import (
@@ -106,9 +107,13 @@ class Networks:
         def tabulate() -> Array:
             shape = (len(low), self.n_draws, self.graph.n_paths, self.graph.leaves)
             masses = np.empty(shape)
-            for interval, (a, b) in enumerate(zip(low, high, strict=True)):
-                logs = log_mass(self.densities, column, np.array(a), np.array(b))
-                masses[interval] = self._by_draw(np.exp(logs))
+
+            def fill(interval: int) -> None:
+                ends = np.array(low[interval]), np.array(high[interval])
+                masses[interval] = self._by_draw(np.exp(log_mass(self.densities, column, *ends)))
+
+            for _ in map_in_threads(fill, range(len(low))):
+                pass
             return masses
 
         return self.remember((column, low.tobytes(), high.tobytes()), tabulate)
