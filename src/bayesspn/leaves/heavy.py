@@ -14,8 +14,8 @@ import math
 import numba as nb
 import numpy as np
 
-from bayesspn.compilation import when_called
 from bayesspn.leaves.family import Array
+from bayesspn.leaves.flat import flatten
 from bayesspn.leaves.student import log_student_mass
 from bayesspn.special import log_gammainc_scalar, log_rising_scalar
 
@@ -307,31 +307,26 @@ def _log_lomax_mass(p, low, high):  # type: ignore[no-untyped-def]
     return log_survival + math.log(-math.expm1(-drop))
 
 
-@when_called(
-    nb.guvectorize(
-        "(i8, f8[:], f8, f8, f8[:], f8[:])", "(),(h),(),(),(c)->()", nopython=True, cache=True
-    )
-)
-def _log_mass(kind, hyper, low, high, constants, result):  # type: ignore[no-untyped-def]
+@nb.njit(cache=True, error_model="numpy")
+def _log_mass(kind, hyper, low, high, constants):  # type: ignore[no-untyped-def]
     p = _describe(kind, hyper, constants, 0.0)
     if kind == EXPONENTIAL:
-        result[0] = _log_lomax_mass(p, low, high)
-        if not math.isnan(result[0]):
-            return
+        mass = _log_lomax_mass(p, low, high)
+        if not math.isnan(mass):
+            return mass
     total = np.zeros(1)
     log_top, _ = _plain(kind, p, low, high, total)
-    result[0] = min(log_top + math.log(total[0]), 0.0) if total[0] > 0.0 else -np.inf
+    return min(log_top + math.log(total[0]), 0.0) if total[0] > 0.0 else -np.inf
 
 
-@when_called(
-    nb.guvectorize(
-        "(i8, f8[:], f8, f8, f8[:], f8[:], f8[:])",
-        "(),(h),(),(),(c),(k)->(k)",
-        nopython=True,
-        cache=True,
-    )
-)
-def _moments(kind, hyper, low, high, constants, powers, result):  # type: ignore[no-untyped-def]
+@nb.njit(cache=True, nogil=True, error_model="numpy")
+def _fill_log_mass(kind, hyper, low, high, constants, result):  # type: ignore[no-untyped-def]
+    for i in range(len(result)):
+        result[i] = _log_mass(kind, hyper[i], low[i], high[i], constants)
+
+
+@nb.njit(cache=True, error_model="numpy")
+def _moments(kind, hyper, low, high, constants, result):  # type: ignore[no-untyped-def]
     p = _describe(kind, hyper, constants, math.log(high) if high > 0.0 else 0.0)
     total = np.zeros(1 if kind == LOGNORMAL else 3)
     log_top, unit = _plain(kind, p, low, high, total)
@@ -349,6 +344,12 @@ def _moments(kind, hyper, low, high, constants, powers, result):  # type: ignore
                 result[k] = math.exp(_log_tilted(p, low, high, float(k)) + k * p[10])
 
 
+@nb.njit(cache=True, nogil=True, error_model="numpy")
+def _fill_moments(kind, hyper, low, high, constants, result):  # type: ignore[no-untyped-def]
+    for i in range(len(result)):
+        _moments(kind, hyper[i], low[i], high[i], constants, result[i])
+
+
 def log_heavy_mass(
     kind: int, hyper: Array, low: Array | float, high: Array | float, constants: Array
 ) -> Array:
@@ -364,7 +365,7 @@ def log_heavy_mass(
     """
     with np.errstate(all="ignore"):
         if kind == EXPONENTIAL:
-            return _log_mass(kind, hyper, low, high, constants)
+            return _integrated_mass(kind, hyper, low, high, constants)
         ends = [np.asarray(end, dtype=np.float64) for end in (low, high)]
         if kind == LOGNORMAL:
             ends = [np.log(np.maximum(end, 0.0)) for end in ends]
@@ -373,8 +374,17 @@ def log_heavy_mass(
         if lost.any():
             low, high = (np.broadcast_to(end, mass.shape)[lost] for end in (low, high))
             hyper = np.broadcast_to(hyper, (*mass.shape, 5))[lost]
-            mass[lost] = _log_mass(kind, hyper, low, high, constants)
+            mass[lost] = _integrated_mass(kind, hyper, low, high, constants)
     return mass
+
+
+def _integrated_mass(
+    kind: int, hyper: Array, low: Array | float, high: Array | float, constants: Array
+) -> Array:
+    shape, *flat = flatten(hyper, low, high)
+    result = np.empty(len(flat[0]))
+    _fill_log_mass(kind, *flat, constants, result)  # type: ignore[call-arg]
+    return result.reshape(shape)
 
 
 def heavy_moments(
@@ -384,6 +394,7 @@ def heavy_moments(
 
     Infinite where an unbounded integral diverges; +inf also for a mean that is not defined.
     """
-    with np.errstate(all="ignore"):
-        moments = _moments(kind, hyper, low, high, constants, np.arange(3.0))
-    return np.moveaxis(moments, -1, 0)
+    shape, *flat = flatten(hyper, low, high)
+    result = np.empty((len(flat[0]), 3))
+    _fill_moments(kind, *flat, constants, result)  # type: ignore[call-arg]
+    return np.moveaxis(result.reshape(*shape, 3), -1, 0)

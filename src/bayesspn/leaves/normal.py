@@ -13,6 +13,7 @@ import numpy as np
 
 from bayesspn.compilation import when_called
 from bayesspn.leaves.family import Array
+from bayesspn.leaves.flat import flatten
 from bayesspn.special import scaled_erfc_scalar
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(10)
@@ -141,13 +142,10 @@ def _log_power(low, high, mean, deviation, power):  # type: ignore[no-untyped-de
     return _log_power_mass(low, high, mean, deviation, power)
 
 
-@when_called(
-    nb.guvectorize(
-        "(f8, f8, f8, f8, f8[:], f8[:])", "(),(),(),(),(k)->(k)", nopython=True, cache=True
-    )
-)
-def _moments(low, high, mean, deviation, powers, result):  # type: ignore[no-untyped-def]
-    _fill_moments(low, high, mean, deviation, result)
+@nb.njit(cache=True, nogil=True, error_model="numpy")
+def _fill_all_moments(parameters, low, high, result):  # type: ignore[no-untyped-def]
+    for i in range(len(result)):
+        _fill_moments(low[i], high[i], parameters[i, 0], parameters[i, 1], result[i])
 
 
 def log_normal_mass(low: Array, high: Array) -> Array:
@@ -158,8 +156,11 @@ def log_normal_mass(low: Array, high: Array) -> Array:
 
 def normal_moments(low: Array, high: Array, mean: Array, deviation: Array) -> Array:
     """E[x^k; low <= x <= high] of Normal(mean, deviation²) for k = 0, 1, 2; shape (3, ...)."""
-    with np.errstate(all="ignore"):
-        return np.moveaxis(_moments(low, high, mean, deviation, np.zeros(3)), -1, 0)
+    parameters = np.stack(np.broadcast_arrays(mean, deviation), axis=-1)
+    shape, *flat = flatten(parameters, low, high)
+    result = np.empty((len(flat[0]), 3))
+    _fill_all_moments(*flat, result)  # type: ignore[call-arg]
+    return np.moveaxis(result.reshape(*shape, 3), -1, 0)
 
 
 def lognormal_moments(low: Array, high: Array, mean: Array, deviation: Array) -> Array:

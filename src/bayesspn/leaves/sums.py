@@ -12,8 +12,8 @@ import math
 import numba as nb
 import numpy as np
 
-from bayesspn.compilation import when_called
 from bayesspn.leaves.family import Array
+from bayesspn.leaves.flat import flatten
 from bayesspn.special import log_gamma_scalar, log_rising_scalar, stirling_series
 
 POISSON, GEOMETRIC, NEGATIVE_BINOMIAL, BETA_GEOMETRIC = 0, 1, 2, 3
@@ -258,27 +258,26 @@ def _sum(kind, p, low, high, total):  # type: ignore[no-untyped-def]
     return log_top
 
 
-@when_called(
-    nb.guvectorize("(i8, f8[:], f8, f8, f8[:])", "(),(h),(),()->()", nopython=True, cache=True)
-)
-def _log_mass(kind, parameters, low, high, result):  # type: ignore[no-untyped-def]
+@nb.njit(cache=True, error_model="numpy")
+def _log_mass(kind, parameters, low, high):  # type: ignore[no-untyped-def]
     p = _describe(parameters)
     if kind == BETA_GEOMETRIC and high == np.inf:  # its tail may reach beyond all floats
-        result[0] = -np.inf if low == np.inf else 0.0
         if 0.0 < low < np.inf:
-            result[0] = _log_beta_survival(p[0], p[1], np.ceil(low))
-        return
+            return _log_beta_survival(p[0], p[1], np.ceil(low))
+        return -np.inf if low == np.inf else 0.0
     total = np.zeros(1)
     log_top = _sum(kind, p, low, high, total)
-    result[0] = min(log_top + math.log(total[0]), 0.0) if total[0] > 0.0 else -np.inf
+    return min(log_top + math.log(total[0]), 0.0) if total[0] > 0.0 else -np.inf
 
 
-@when_called(
-    nb.guvectorize(
-        "(i8, f8[:], f8, f8, f8[:], f8[:])", "(),(h),(),(),(k)->(k)", nopython=True, cache=True
-    )
-)
-def _moments(kind, parameters, low, high, powers, result):  # type: ignore[no-untyped-def]
+@nb.njit(cache=True, nogil=True, error_model="numpy")
+def _fill_log_mass(kind, parameters, low, high, result):  # type: ignore[no-untyped-def]
+    for i in range(len(result)):
+        result[i] = _log_mass(kind, parameters[i], low[i], high[i])
+
+
+@nb.njit(cache=True, error_model="numpy")
+def _moments(kind, parameters, low, high, result):  # type: ignore[no-untyped-def]
     p = _describe(parameters)
     result[:] = 0.0
     log_top = _sum(kind, p, low, high, result)
@@ -294,6 +293,12 @@ def _moments(kind, parameters, low, high, powers, result):  # type: ignore[no-un
             result[j] += tail if p[0] > j else np.inf
 
 
+@nb.njit(cache=True, nogil=True, error_model="numpy")
+def _fill_moments(kind, parameters, low, high, result):  # type: ignore[no-untyped-def]
+    for i in range(len(result)):
+        _moments(kind, parameters[i], low[i], high[i], result[i])
+
+
 def log_count_mass(kind: int, parameters: Array, low: Array | float, high: Array | float) -> Array:
     """Log probability of low <= k <= high.
 
@@ -305,11 +310,15 @@ def log_count_mass(kind: int, parameters: Array, low: Array | float, high: Array
     parameters : ndarray of shape (..., h)
     low, high : ndarray of shape (...)
     """
-    with np.errstate(all="ignore"):
-        return _log_mass(kind, parameters, low, high)
+    shape, *flat = flatten(parameters, low, high)
+    result = np.empty(len(flat[0]))
+    _fill_log_mass(kind, *flat, result)  # type: ignore[call-arg]
+    return result.reshape(shape)
 
 
 def count_moments(kind: int, parameters: Array, low: Array | float, high: Array | float) -> Array:
     """E[k^j; low <= k <= high] for j = 0, 1, 2; shape (3, ...), inf where a sum diverges."""
-    with np.errstate(all="ignore"):
-        return np.moveaxis(_moments(kind, parameters, low, high, np.zeros(3)), -1, 0)
+    shape, *flat = flatten(parameters, low, high)
+    result = np.empty((len(flat[0]), 3))
+    _fill_moments(kind, *flat, result)  # type: ignore[call-arg]
+    return np.moveaxis(result.reshape(*shape, 3), -1, 0)
