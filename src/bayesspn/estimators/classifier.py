@@ -25,7 +25,7 @@ class SPNClassifier(ClassifierMixin, TargetModel):
     Parameters
     ----------
     **parameters
-        Those of `BayesianSPN`. A ``schema`` describes the features, and may describe the class.
+        Those of `BayesianSPN`. A ``schema`` describes the features; the class is a category.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class SPNClassifier(ClassifierMixin, TargetModel):
         target = ColumnSchema(
             name, "category", categories=tuple(self.classes_.tolist()), dtype=_dtype(self.classes_)
         )
-        self._learn_with_target(X, y, target, codes.astype(np.float64), features)
+        self._learn_with_target(X, target, codes.astype(np.float64), features)
         return self
 
     def predict_proba(self, X: Any) -> Array:

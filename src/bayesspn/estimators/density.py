@@ -13,8 +13,7 @@ from bayesspn.estimators.questions import Questions
 from bayesspn.estimators.row_questions import score_rows
 from bayesspn.estimators.views import View
 from bayesspn.leaves.family import Array
-from bayesspn.tables import encode, infer_schema
-from bayesspn.tables.frames import library_of
+from bayesspn.tables import encode
 
 
 class BayesianSPN(Questions, DensityMixin, JointModel):
@@ -114,11 +113,7 @@ class BayesianSPN(Questions, DensityMixin, JointModel):
         y : ignored
             For scikit-learn's interface.
         """
-        self._check_parameters()
-        schema = infer_schema(X) if self.schema is None else self.schema
-        values = encode(X, schema)
-        validate_data(self, X, skip_check_array=True)
-        self._learn(values, schema, library_of(X))
+        self._fit_table(X)
         return self
 
     def _view(self) -> View:

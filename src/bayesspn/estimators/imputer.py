@@ -14,7 +14,7 @@ from bayesspn.estimators.fitting import draw_seed
 from bayesspn.estimators.imputation import fill_best, fill_drawn, fill_several, give_back
 from bayesspn.estimators.joint import JointModel, check_count
 from bayesspn.leaves.family import Array
-from bayesspn.tables import Schema, encode, infer_schema
+from bayesspn.tables import Schema, encode
 from bayesspn.tables.frames import library_of
 
 _STRATEGIES = ("best", "draw")
@@ -117,11 +117,7 @@ class SPNImputer(OneToOneFeatureMixin, TransformerMixin, JointModel):
         y : ignored
             For scikit-learn's interface.
         """
-        self._check_parameters()
-        schema = infer_schema(X) if self.schema is None else self.schema
-        values = encode(X, schema)
-        validate_data(self, X, skip_check_array=True)
-        self._learn(values, schema, library_of(X))
+        self._fit_table(X)
         return self
 
     def _check_parameters(self) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bayesspn.estimators.defaults import choose_graph
 from bayesspn.estimators.diagnostics import build_inference_data, invariants, summarise
@@ -24,76 +24,15 @@ from bayesspn.model import Model
 from bayesspn.posterior import DRAWN_SEED, Posterior, merge_chains
 from bayesspn.posterior_files import save_posterior
 from bayesspn.rows import encode_rows
-from bayesspn.tables import Schema, model_columns
+from bayesspn.tables import Schema, encode, infer_schema, model_columns
+from bayesspn.tables.frames import library_of
 from bayesspn.tables.schema_files import schema_to_json
 
 
 class JointModel(BaseEstimator):
     """An estimator that learns the joint distribution of the columns of a table.
 
-    Parameters
-    ----------
-    depth : int or "auto", default="auto"
-        Levels of partitions; 0 is a plain mixture. By default it grows with the number of columns.
-    partitions : int, sequence of int or "auto", default="auto"
-        Partitions per region, one number or one per level. By default 8 at the root, 1 below.
-    children : int or "auto", default="auto"
-        Parts that a partition splits a region's columns into. By default 2.
-    sums : int or "auto", default="auto"
-        Sum nodes per inner region. By default it grows with the number of rows.
-    leaves : int or "auto", default="auto"
-        Leaves per leaf region. By default the same number as ``sums``.
-    products : {"shared", "cross", "auto"}, default="auto"
-        ``"cross"`` multiplies every node of a child with every node of the others (the paper),
-        ``"shared"`` nodes of equal number. By default ``"shared"``.
-    alpha : float or "auto", default="auto"
-        Concentration of sum weights; learned by default, a number fixes it.
-    beta : float or "auto", default="auto"
-        Concentration of the split of columns; learned by default.
-    gamma : float or "auto", default="auto"
-        Strength of the leaf priors in pseudo-observations: 0.5 means Beta(½, ½) and the like.
-        Learned for every column by default; a number fixes all that the schema leaves open.
-    chains : int, default=4
-        Independent chains, averaged.
-    burn_in : int, default=200
-        Sweeps of a chain before its first draw.
-    draws : int, default=50
-        Draws that a chain keeps.
-    thin : int, default=4
-        Sweeps per draw.
-    schema : Schema, default=None
-        What the columns are; inferred from the table if not given.
-    n_jobs : int, default=None
-        Cores to use, as joblib counts them. The draws do not depend on it.
-    random_state : int, RandomState or None, default=None
-        An int makes fits reproducible.
-    progress : bool, default=False
-        Whether to show a progress bar.
-    checkpoint : str or path, default=None
-        File that keeps the work done so far, every half minute and when the fit ends, fails or is
-        interrupted. Fitting again with the same table and parameters goes on from there, and ends
-        with the draws of a fit that was never stopped, bit by bit. ``n_jobs`` and ``progress`` may
-        change, and so may ``draws``: more continue the chains, fewer are the first of those there.
-        A fit without ``random_state`` takes the file's seed. One file serves one fit.
-
-    Attributes
-    ----------
-    schema_ : Schema
-        What the columns are.
-    posterior_ : Posterior
-        The draws.
-    graph_ : RegionGraph
-        The region graph.
-    rhat_ : float
-        R-hat of the log-likelihood over the chains; close to 1 if they agree, NaN if there are too
-        few draws to tell.
-    trace_ : ndarray of shape (chains, sweeps)
-        Log-likelihood per training row of every sweep, burn-in included; NaN after a chain that
-        ended early.
-    n_features_in_ : int
-        Number of columns.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the columns, if they are all strings.
+    Parameters and attributes are those of `BayesianSPN`, which documents them.
     """
 
     def __init__(
@@ -143,6 +82,14 @@ class JointModel(BaseEstimator):
         tags.input_tags.categorical = True
         tags.input_tags.string = True
         return tags
+
+    def _fit_table(self, X: Any) -> None:
+        """Check parameters and table, and sample the posterior of all columns."""
+        self._check_parameters()
+        schema = infer_schema(X) if self.schema is None else self.schema
+        values = encode(X, schema)
+        validate_data(self, X, skip_check_array=True)
+        self._learn(values, schema, library_of(X))
 
     def _learn(self, values: Array, schema: Schema, library: str) -> None:
         """Sample the posterior given encoded rows, and keep what was learned."""

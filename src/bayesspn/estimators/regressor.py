@@ -65,7 +65,7 @@ class SPNRegressor(RegressorMixin, TargetModel):
         features, target = split_schema(self, name)
         if target is None:
             target = ColumnSchema(name, "real", families_by_sign(y), dtype="float64")
-        self._learn_with_target(X, y, target, y, features)
+        self._learn_with_target(X, target, y, features)
         return self
 
     def predict(self, X: Any, return_std: bool = False) -> Any:

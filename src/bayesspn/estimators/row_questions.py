@@ -40,8 +40,8 @@ def log_conditional(view: View, values: Array) -> Array:
     """Log density of encoded rows given a view's evidence; (rows,)."""
     if not view.evidence:
         return score_rows(view.posterior, values)
-    joint, factors, possible = _with_evidence(view, values)
-    if not factors:
+    joint, sets, possible = _with_evidence(view, values)
+    if not sets:
         scores = score_rows(view.posterior, joint)
     else:
         draws = _evaluate_rows(view.posterior.predictive, joint, view)
@@ -55,8 +55,8 @@ def log_conditional_draws(view: View, values: Array) -> Array:
     """The same under networks with drawn parameters; (draws, rows)."""
     if not view.evidence:
         return view.posterior.score_draws(values, DRAWN_SEED)
-    joint, factors, possible = _with_evidence(view, values)
-    if not factors:
+    joint, sets, possible = _with_evidence(view, values)
+    if not sets:
         scores = view.posterior.score_draws(joint, DRAWN_SEED)
     else:
         scores = _evaluate_rows(view.posterior.drawn, joint, view)

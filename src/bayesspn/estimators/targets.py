@@ -20,7 +20,7 @@ class TargetModel(JointModel):
     """A joint model of a table and a target, which is its last column."""
 
     def _learn_with_target(
-        self, X: Any, y: Any, target: ColumnSchema, codes: Array, features: Schema | None
+        self, X: Any, target: ColumnSchema, codes: Array, features: Schema | None
     ) -> None:
         """Sample the posterior of the columns of X and the encoded target."""
         schema = infer_schema(X) if features is None else features
