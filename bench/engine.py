@@ -26,9 +26,10 @@ from bayesspn.model import Model
 from bayesspn.randomness import Key, Stream
 from bayesspn.rows import encode_rows
 from bayesspn.sampling.chains import run_chain, run_chains, start_chain
+from bayesspn.sampling.circuits import draw_circuit
 from bayesspn.sampling.scopes import draw_scopes, region_evidence
 from bayesspn.sampling.state import statistics_in_scope
-from bayesspn.sampling.sweep import draw_circuit, draw_hyper_parameters
+from bayesspn.sampling.sweep import draw_hyper_parameters
 
 WARM_UP = 30
 SWEEPS = 20

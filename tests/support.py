@@ -94,7 +94,7 @@ def state_from_latents(
 ) -> State:
     """The state that given assignments z and s add up to."""
     rows = encode_rows(model.leaves, X)
-    counts, regions, nodes = oracle.decode_trees(model.graph, edges)
-    statistics = oracle.add_statistics(model.graph, rows.dictionary, X, models, regions, nodes)
+    counts, regions, nodes = oracle.decode_trees(circuit.graph, edges)
+    statistics = oracle.add_statistics(circuit.graph, rows.dictionary, X, models, regions, nodes)
     inside = statistics_in_scope(rows.dictionary, circuit.scope, statistics)
     return State(circuit.scope, hyper, counts, inside)

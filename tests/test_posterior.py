@@ -14,11 +14,11 @@ from bayesspn.engine import compiled, oracle
 from bayesspn.graphs import RegionGraph
 from bayesspn.leaves.columns import Leaves, describe_column
 from bayesspn.model import Model
-from bayesspn.posterior import Posterior, merge_chains, predictive_circuit
+from bayesspn.posterior import Posterior, merge_chains
 from bayesspn.randomness import Key
 from bayesspn.rows import encode_rows
 from bayesspn.sampling.chains import run_chain, start_chain
-from bayesspn.sampling.sweep import draw_circuit
+from bayesspn.sampling.circuits import draw_circuit, predictive_circuit
 from bayesspn.spn import SPN, LeafNode, ProductNode, SumNode
 
 

@@ -24,10 +24,8 @@ from bayesspn.queries.passes import evaluate
 from bayesspn.randomness import Key, Stream
 from bayesspn.rows import EncodedRows, check_values, encode_rows
 from bayesspn.sampling.chains import Chain
-from bayesspn.sampling.leaf_parameters import predictive_leaves
+from bayesspn.sampling.circuits import draw_circuit, predictive_circuit
 from bayesspn.sampling.state import State
-from bayesspn.sampling.sweep import draw_circuit
-from bayesspn.sampling.weights import mean_log_weights
 from bayesspn.spn import SPN, average, expand
 
 #: Seed of parameters drawn for intervals: beyond those of chains, whose numbers it must not share.
@@ -41,15 +39,6 @@ MOST_ROW_DRAWS = 40
 
 #: Rows whose missing cells are drawn together, which bounds memory.
 _COMPLETED_TOGETHER = 16_384
-
-
-def predictive_circuit(model: Model, state: State) -> Circuit:
-    """Circuit of one draw's posterior predictive: w, θ, ω (and v) integrated out."""
-    return Circuit(
-        state.scope,
-        mean_log_weights(state.hyper.alpha, state.edge_counts),
-        predictive_leaves(model.leaves, state),
-    )
 
 
 @dataclass(frozen=True, eq=False)

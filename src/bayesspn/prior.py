@@ -9,15 +9,20 @@ from bayesspn.engine.completion import complete_rows
 from bayesspn.leaves.family import Array
 from bayesspn.model import Hyper, Model
 from bayesspn.randomness import Key
+from bayesspn.sampling.components import component_edges, join_weights
 from bayesspn.sampling.leaf_parameters import draw_leaf_parameters
+from bayesspn.sampling.shares import break_stick
 from bayesspn.sampling.state import State
 from bayesspn.sampling.weights import draw_weights
 from bayesspn.scopes import draw_prior_scope
 
+#: Components of an infinite mixture with smaller shares than this are left out.
+_SMALLEST_SHARE = 1e-9
 
-def prior_state(rng: np.random.Generator, model: Model, hyper: Hyper) -> State:
-    """Draw a scope from its prior; a state that has seen no rows."""
-    graph, leaves = model.graph, model.leaves
+
+def prior_state(rng: np.random.Generator, model: Model, hyper: Hyper, components: int = 1) -> State:
+    """Draw the scopes of components from their prior; a state that has seen no rows."""
+    graph, leaves = model.joined_graph(components), model.leaves
     statistics = tuple(
         np.zeros(
             (len(group), graph.n_paths, graph.leaves, group.n_slots),
@@ -35,10 +40,15 @@ def prior_state(rng: np.random.Generator, model: Model, hyper: Hyper) -> State:
 
 def draw_prior_circuit(rng: np.random.Generator, model: Model, hyper: Hyper) -> Circuit:
     """Draw scope, weights and leaf parameters from the prior, given the hyper-parameters."""
-    state = prior_state(rng, model, hyper)
+    log_shares = np.zeros(1)
+    if model.infinite:
+        pieces = break_stick(rng, 0.0, float(hyper.concentration[0]), _SMALLEST_SHARE)
+        log_shares = pieces - np.logaddexp.reduce(pieces)
+    state = prior_state(rng, model, hyper, len(log_shares))
+    edges = component_edges(model, state.edge_counts)
     return Circuit(
         state.scope,
-        draw_weights(rng, hyper.alpha, state.edge_counts),
+        join_weights(draw_weights(rng, hyper.alpha, edges), log_shares),
         draw_leaf_parameters(rng, model.leaves, state),
     )
 

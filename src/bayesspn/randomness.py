@@ -31,6 +31,10 @@ class Stream(IntEnum):
     SCOPES = 3
     CONCENTRATIONS = 4
     LEAF_PRIORS = 5
+    COMPONENTS = 6
+    ROWS = 7
+    EXCHANGES = 8
+    SPLITS = 9
 
 
 @dataclass(frozen=True)
@@ -56,9 +60,10 @@ class Key:
             np.random.SFC64(np.random.SeedSequence(self.seed, spawn_key=address))
         )
 
-    def words(self) -> tuple[np.uint32, np.uint32]:
-        """Key words of the row-level uniforms."""
-        sequence = np.random.SeedSequence(self.seed, spawn_key=(self.chain,))
+    def words(self, *streams: Stream) -> tuple[np.uint32, np.uint32]:
+        """Key words of the row-level uniforms: of the row pass, or of another stream's rows."""
+        address = (self.chain, *(int(stream) for stream in streams))
+        sequence = np.random.SeedSequence(self.seed, spawn_key=address)
         low, high = sequence.generate_state(2, np.uint32)
         return np.uint32(low), np.uint32(high)
 

@@ -28,8 +28,7 @@ def assert_same_sums(left, right):
         left.edge_counts + left.statistics, right.edge_counts + right.statistics, strict=True
     ):
         np.testing.assert_array_equal(a, b)
-    np.testing.assert_array_equal(left.row_ids, right.row_ids)
-    np.testing.assert_array_equal(left.log_likelihood, right.log_likelihood)
+    assert left.fixed_log_likelihood == right.fixed_log_likelihood
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -50,10 +49,10 @@ def test_compiled_pass_equals_oracle(name, seed):
         np.testing.assert_array_equal(a, b)
     for a, b in zip(expected.statistics, actual.statistics, strict=True):
         np.testing.assert_array_equal(a, b)
-    np.testing.assert_allclose(actual.log_likelihood, expected.log_likelihood, rtol=2e-6, atol=2e-5)
-    np.testing.assert_allclose(
-        compiled.log_likelihood(circuit, rows), expected.log_likelihood, rtol=1e-7, atol=2e-6
-    )
+    exact = oracle.log_likelihood(circuit, X)
+    assert expected.log_likelihood == pytest.approx(exact.sum(), abs=300 * 2.0**-21)
+    assert actual.log_likelihood == pytest.approx(exact.sum(), rel=2e-6)
+    np.testing.assert_allclose(compiled.log_likelihood(circuit, rows), exact, rtol=1e-7, atol=2e-6)
 
 
 @pytest.mark.parametrize("name", ["cross, deep", "shared, deep"])
@@ -160,13 +159,12 @@ def test_extreme_rows_keep_finite_correct_values(name, factor):
     X = np.random.default_rng(1).integers(0, 2, (200, 8)).astype(float)
     rows = encode_rows(leaves, X)
     expected = oracle.row_pass(circuit, rows, ADDRESS)
-    assert expected.log_likelihood.min() < -1000.0 * factor / 100
+    exact = oracle.log_likelihood(circuit, X)
+    assert exact.min() < -1000.0 * factor / 100
     actual = compiled.row_pass(circuit, rows, ADDRESS)
     # the pass adds leaves up in single precision, here with terms of several thousand nats
-    np.testing.assert_allclose(actual.log_likelihood, expected.log_likelihood, rtol=1e-5, atol=2e-3)
-    np.testing.assert_allclose(
-        compiled.log_likelihood(circuit, rows), expected.log_likelihood, rtol=1e-6, atol=1e-5
-    )
+    assert actual.log_likelihood == pytest.approx(exact.sum(), rel=1e-5)
+    np.testing.assert_allclose(compiled.log_likelihood(circuit, rows), exact, rtol=1e-6, atol=1e-5)
     for a, b in zip(expected.edge_counts, actual.edge_counts, strict=True):
         np.testing.assert_array_equal(a, b)
 
@@ -245,10 +243,10 @@ def test_a_million_rows_and_1556_columns_work():
     X = draw_rows(rng, circuit, 1_000_000)
     sums = compiled.row_pass(circuit, encode_rows(leaves, X), ADDRESS)
     assert sums.edge_counts[0].sum() == len(X)
-    entropy = sums.log_likelihood
+    entropy = sums.log_likelihood / len(X)
     # E over X of −log p is the entropy: compare with a second, independent table
     other = compiled.log_likelihood(circuit, encode_rows(leaves, draw_rows(rng, circuit, 100_000)))
-    assert abs(entropy.mean() - other.mean()) < 5 * other.std() / np.sqrt(len(other))
+    assert abs(entropy - other.mean()) < 5 * other.std() / np.sqrt(len(other))
     wide = (rng.random((500, 1556)) < 0.02).astype(float)
     leaves = binary_leaves(1556)
     circuit = prior_circuit(

@@ -16,6 +16,7 @@ from scipy.stats import chi2
 from support import binary_leaves
 
 from bayesspn.engine import compiled
+from bayesspn.engine.shards import LocalShards
 from bayesspn.graphs import RegionGraph
 from bayesspn.model import Model
 from bayesspn.randomness import Key
@@ -188,7 +189,10 @@ def test_posterior_of_scopes_and_row_partitions_equals_enumeration(case):
 
     sweeps = 4000
     chain = run_chain(
-        start_chain(Key(1), model, rows), rows, burn_in=20, draws=sweeps, row_pass=watch_row_pass
+        start_chain(Key(1), model, rows),
+        LocalShards(rows, row_pass=watch_row_pass),
+        burn_in=20,
+        draws=sweeps,
     )
     for state in chain.draws:
         member = state.scope.region_scopes[-1]

@@ -20,6 +20,7 @@ from support import state_from_latents
 from bayesspn.engine import compiled, oracle
 from bayesspn.engine.circuit import Address, Circuit
 from bayesspn.engine.completion import complete_rows
+from bayesspn.engine.shards import LocalShards
 from bayesspn.graphs import RegionGraph
 from bayesspn.leaves.columns import Leaves, describe_column
 from bayesspn.model import Learned, Model, draw_hyper
@@ -209,7 +210,7 @@ def move_everything(rng, model, joint):
     state = joint.state
     key = Key(int(rng.integers(2**63)))
     for sweep in range(3):
-        state, _ = draw_sweep(key, sweep, model, joint.rows, state)
+        state, _ = draw_sweep(key, sweep, model, LocalShards(joint.rows), state)
     return redraw(rng, model, joint, state)
 
 

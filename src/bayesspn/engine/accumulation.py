@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from bayesspn.dictionaries import Dictionary
 from bayesspn.engine.circuit import Address, Circuit, empty_statistics
 from bayesspn.engine.features import code_statistics, dense_features, dense_statistics
 from bayesspn.engine.kernels import accumulate, models
@@ -12,7 +13,7 @@ from bayesspn.engine.kernels.layout import Geometry
 from bayesspn.engine.threads import run_tasks
 from bayesspn.leaves.densities import log_model_parts
 from bayesspn.leaves.family import Array
-from bayesspn.rows import Dictionary, RowBlock
+from bayesspn.rows import RowBlock
 
 #: Fewer rows are not worth a thread.
 _ROWS_PER_TASK = 1024

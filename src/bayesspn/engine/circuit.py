@@ -7,7 +7,7 @@ for every row and returns `RowSums`: integers that add up over any split of the 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -43,6 +43,41 @@ class Circuit:
         return self.scope.graph
 
 
+def pad_circuit(circuit: Circuit, partitions: int) -> Circuit:
+    """The same distribution with more partitions at the root, which are never chosen."""
+    graph = circuit.graph
+    total = graph.branching[0]
+    if partitions == total:
+        return circuit
+    index = np.concatenate([np.arange(total), np.zeros(partitions - total, dtype=np.int64)])
+    root, *below = circuit.log_weights
+    root = take_blocks(root, 2, total, index)
+    root[:, :, total:] = -np.inf
+    padded = replace(graph, partitions=(partitions, *graph.branching[1:]))
+    paths = np.arange(graph.n_paths).reshape(total, -1)[index].ravel()
+    return Circuit(
+        Scope(padded, tuple(take_blocks(choice, 0, total, index) for choice in circuit.scope.y)),
+        (root, *(take_blocks(weights, 0, total, index) for weights in below)),
+        circuit.densities.on_paths(paths),
+    )
+
+
+def take_blocks(
+    array: NDArray[Any], axis: int, total: int, blocks: NDArray[np.int64]
+) -> NDArray[Any]:
+    """Take blocks along an axis that holds ``total`` of them, each as long as the others.
+
+    What hangs below a partition of the root is a block of every array of a network.
+    """
+    before, after = array.shape[:axis], array.shape[axis + 1 :]
+    length = array.shape[axis] // total
+    chosen = array.reshape(*before, total, length, *after).take(blocks, axis=axis)
+    return np.ascontiguousarray(chosen.reshape(*before, len(blocks) * length, *after))
+
+
+#: Fixed-point units per nat.
+_UNITS = 2.0**20
+
 #: Statistics of leaves, one array per leaf group: int32 counts of categories, other slots int64 or,
 #: once they are unscaled, float64.
 Statistics = tuple[NDArray[Any], ...]
@@ -65,31 +100,42 @@ class RowSums(NamedTuple):
     statistics : tuple of ndarray of shape (g, slots, leaf regions, leaves)
         Scaled integer statistics of all rows that visit a leaf, per leaf group and for every
         column, in the leaf's scope or not.
-    row_ids : ndarray of shape (rows,)
-    log_likelihood : ndarray of shape (rows,)
-        log p(x_n | w, θ, y) of each row in ``row_ids``.
+    fixed_log_likelihood : int
+        Σ_n log p(x_n | w, θ, y) in units of 2^−20 nats, each row rounded; see `fixed_point`.
     """
 
     edge_counts: tuple[NDArray[np.int64], ...]
     statistics: Statistics
-    row_ids: NDArray[np.int64]
-    log_likelihood: Array
+    fixed_log_likelihood: int
+
+    @property
+    def log_likelihood(self) -> float:
+        """Sum over the rows of log p(x_n | w, θ, y)."""
+        return self.fixed_log_likelihood / _UNITS
+
+
+def fixed_point(scores: Array) -> int:
+    """Sum of log densities as an integer, which does not depend on the order of the rows."""
+    return int(np.rint(_UNITS * scores).astype(np.int64).sum())
 
 
 def add_row_sums(shards: Sequence[RowSums]) -> RowSums:
-    """Add the sums of several shards; rows end up sorted by their number."""
-    row_ids = np.concatenate([shard.row_ids for shard in shards])
-    order = np.argsort(row_ids)
+    """Add the sums of several shards."""
+    edge_counts, statistics, scores = zip(*shards, strict=True)
+    return RowSums(_add_arrays(edge_counts), _add_arrays(statistics), sum(scores))
+
+
+def subtract_row_sums(whole: RowSums, part: RowSums) -> RowSums:
+    """The sums of all rows but those of a part."""
     return RowSums(
-        tuple(sum(parts[1:], start=parts[0].copy()) for parts in _by_array(shards, 0)),
-        tuple(sum(parts[1:], start=parts[0].copy()) for parts in _by_array(shards, 1)),
-        row_ids[order],
-        np.concatenate([shard.log_likelihood for shard in shards])[order],
+        tuple(a - b for a, b in zip(whole.edge_counts, part.edge_counts, strict=True)),
+        tuple(a - b for a, b in zip(whole.statistics, part.statistics, strict=True)),
+        whole.fixed_log_likelihood - part.fixed_log_likelihood,
     )
 
 
-def _by_array(shards: Sequence[RowSums], field: int) -> list[tuple[NDArray[Any], ...]]:
-    return list(zip(*(shard[field] for shard in shards), strict=True))
+def _add_arrays(shards: Sequence[tuple[NDArray[Any], ...]]) -> tuple[NDArray[Any], ...]:
+    return tuple(sum(parts[1:], start=parts[0].copy()) for parts in zip(*shards, strict=True))
 
 
 def empty_statistics(graph: RegionGraph, leaves: Leaves) -> list[NDArray[Any]]:

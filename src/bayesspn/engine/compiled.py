@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayesspn.engine.accumulation import Accumulator
-from bayesspn.engine.circuit import Address, Circuit, RowSums
+from bayesspn.engine.circuit import Address, Circuit, RowSums, fixed_point
 from bayesspn.engine.kernels.assign import assign_rows
 from bayesspn.engine.kernels.layout import Entries, Geometry, Weights
 from bayesspn.engine.kernels.patterns import plan_rows, tabulate_patterns
@@ -200,17 +200,15 @@ def row_pass(circuit: Circuit, rows: EncodedRows, address: Address) -> RowSums:
     graph = circuit.graph
     program = Program(circuit, rows, np.float32)
     sums = Accumulator(circuit, program.geometry, rows.dictionary)
-    scores = []
+    total = 0
     mixed = rows.dictionary.leaves.mixed.size > 0
     for block in rows.blocks:
         result = program.run(block, address, keep_edges=mixed)
         sums.add(block, result.edges, result.leaf_nodes, address)
-        scores.append(result.scores)
-    row_ids, order = rows.sorted_ids
+        total += fixed_point(result.scores)
     shape = (graph.n_leaf_regions, graph.leaves)
     return RowSums(
         program.edge_counts(),
         tuple(total.reshape(*total.shape[:2], *shape) for total in sums.finish()),
-        row_ids,
-        np.concatenate(scores)[order],
+        total,
     )

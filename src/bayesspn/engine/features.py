@@ -14,9 +14,10 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from bayesspn.dictionaries import Dictionary
 from bayesspn.leaves.columns import Leaves
 from bayesspn.leaves.family import Array
-from bayesspn.rows import Dictionary, RowBlock
+from bayesspn.rows import RowBlock
 
 #: Rows of a block whose features are kept: fewer than the full blocks of a large table have.
 _MOST_ROWS = 8192

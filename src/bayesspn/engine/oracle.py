@@ -11,12 +11,20 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from bayesspn.engine.circuit import Address, Circuit, RowSums, Statistics, empty_statistics
+from bayesspn.dictionaries import Dictionary
+from bayesspn.engine.circuit import (
+    Address,
+    Circuit,
+    RowSums,
+    Statistics,
+    empty_statistics,
+    fixed_point,
+)
 from bayesspn.graphs import RegionGraph
 from bayesspn.leaves.densities import log_density, log_model_parts
 from bayesspn.leaves.family import Array
 from bayesspn.randomness import row_uniforms
-from bayesspn.rows import Dictionary, EncodedRows
+from bayesspn.rows import EncodedRows
 
 IntArray = NDArray[np.int64]
 
@@ -71,18 +79,23 @@ def log_likelihood(circuit: Circuit, X: Array) -> Array:
 
 def draw_trees(circuit: Circuit, X: Array, row_ids: IntArray, address: Address) -> IntArray:
     """Draw z of the visited sums of every row; shape (rows, visited sums)."""
+    return _draw_edges(circuit, evaluate(circuit, X)[1], row_ids, address)
+
+
+def _draw_edges(
+    circuit: Circuit, products: list[Array], row_ids: IntArray, address: Address
+) -> IntArray:
     graph = circuit.graph
-    _, products = evaluate(circuit, X)
     uniforms = row_uniforms(address.words, address.sweep, row_ids, graph.n_visited_sums)
-    edges = np.empty((len(X), graph.n_visited_sums), dtype=np.int64)
-    rows = np.arange(len(X))
-    visited = [(np.zeros(len(X), dtype=np.int64), np.zeros(len(X), dtype=np.int64))]
+    edges = np.empty((len(row_ids), graph.n_visited_sums), dtype=np.int64)
+    rows = np.arange(len(row_ids))
+    visited = [(np.zeros(len(row_ids), dtype=np.int64), np.zeros(len(row_ids), dtype=np.int64))]
     v = 0
     for level in range(graph.levels):
         below = []
         for region, node in visited:
             terms = circuit.log_weights[level][region, node] + products[level][rows, region]
-            terms = terms.reshape(len(X), -1)
+            terms = terms.reshape(len(row_ids), -1)
             cumulative = np.cumsum(np.exp(terms - terms.max(axis=1, keepdims=True)), axis=1)
             threshold = uniforms[:, v] * cumulative[:, -1]
             edges[:, v] = (threshold[:, None] >= cumulative).sum(axis=1)
@@ -157,11 +170,12 @@ def draw_models(
 def row_pass(circuit: Circuit, rows: EncodedRows, address: Address) -> RowSums:
     """Draw z and s for every row and add up counts and statistics; see `RowSums`."""
     X, row_ids = _expand(rows)
-    edges = draw_trees(circuit, X, row_ids, address)
+    values, products = evaluate(circuit, X)
+    edges = _draw_edges(circuit, products, row_ids, address)
     counts, regions, nodes = decode_trees(circuit.graph, edges)
     models = draw_models(circuit, X, regions, nodes, row_ids, address)
     statistics = add_statistics(circuit.graph, rows.dictionary, X, models, regions, nodes)
-    return RowSums(counts, statistics, row_ids, log_likelihood(circuit, X))
+    return RowSums(counts, statistics, fixed_point(values[0][:, 0, 0]))
 
 
 def add_statistics(

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from bayesspn.dictionaries import Dictionary
 from bayesspn.engine.circuit import Circuit
 from bayesspn.engine.features import dense_features
 from bayesspn.engine.kernels.dense import fill_dense
@@ -17,7 +18,7 @@ from bayesspn.engine.kernels.layout import LeafTables
 from bayesspn.engine.threads import run_tasks
 from bayesspn.leaves.densities import NaturalForm, log_density
 from bayesspn.leaves.family import Array
-from bayesspn.rows import Dictionary, RowBlock
+from bayesspn.rows import RowBlock
 
 _LOG2E = 1.4426950408889634
 

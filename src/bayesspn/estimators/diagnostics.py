@@ -14,6 +14,7 @@ import pandas as pd
 
 from bayesspn.leaves.family import Array
 from bayesspn.posterior import Posterior
+from bayesspn.sampling.components import count_components
 from bayesspn.sampling.state import State
 
 #: Fewer draws than this say nothing about convergence.
@@ -50,6 +51,11 @@ def invariants(posterior: Posterior, trace: Array, thin: int) -> dict[str, Array
     quantities["alpha"] = _collect(states, lambda state: state.hyper.alpha)
     quantities["beta"] = _collect(states, lambda state: state.hyper.beta[0])
     quantities["edges_in_use"] = _collect(states, _edges_in_use)
+    if posterior.model.infinite:
+        quantities["components"] = _collect(
+            states, lambda state: count_components(posterior.model, state.scope)
+        )
+        quantities["concentration"] = _collect(states, lambda state: state.hyper.concentration[0])
     return quantities
 
 

@@ -1,7 +1,8 @@
 """All networks of a posterior side by side, for questions that go through every one of them.
 
-The draws of a posterior share one graph, so their scopes, weights and leaves stack into arrays with
-an axis of draws. Leaves of all draws form one `LeafDensities` whose paths are (draw, path) pairs.
+The draws of a posterior share one graph, up to the number of components at its root, so their
+scopes, weights and leaves stack into arrays with an axis of draws. Leaves of all draws form one
+`LeafDensities` whose paths are (draw, path) pairs.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesspn.engine.circuit import Circuit
+from bayesspn.engine.circuit import Circuit, pad_circuit
 from bayesspn.engine.threads import map_in_threads
 from bayesspn.graphs import RegionGraph
 from bayesspn.leaves.columns import Leaves
@@ -158,8 +159,10 @@ class Networks:
 
 
 def stack_networks(circuits: Iterable[Circuit]) -> Networks:
-    """Put circuits of one graph side by side."""
+    """Put circuits side by side; those with fewer partitions at the root get unused ones."""
     circuits = tuple(circuits)
+    most = max(circuit.graph.branching[0] for circuit in circuits)
+    circuits = tuple(pad_circuit(circuit, most) for circuit in circuits)
     graph = circuits[0].graph
     levels = zip(*(circuit.log_weights for circuit in circuits), strict=True)
     return Networks(

@@ -9,13 +9,13 @@ from typing import Any
 import numba
 from joblib import Parallel, delayed, effective_n_jobs
 
-from bayesspn.engine import compiled
+from bayesspn.engine.shards import Shards, as_shards
 from bayesspn.model import Model
 from bayesspn.randomness import Key
 from bayesspn.rows import EncodedRows, check_support
 from bayesspn.sampling.start import start_state
 from bayesspn.sampling.state import State
-from bayesspn.sampling.sweep import RowPass, SweepInfo, draw_sweep
+from bayesspn.sampling.sweep import SweepInfo, draw_sweep
 
 OnSweep = Callable[[int, SweepInfo], None]
 
@@ -56,14 +56,15 @@ class Chain:
         return replace(self, draws=self.draws[::-1][::every][::-1])
 
 
-def start_chain(key: Key, model: Model, rows: EncodedRows) -> Chain:
+def start_chain(key: Key, model: Model, rows: EncodedRows | Shards) -> Chain:
     """Start a chain on encoded rows."""
     if rows.n_rows == 0:
         raise ValueError("the table has no rows")
     if rows.dictionary.leaves is not model.leaves:
         raise ValueError("the rows were encoded with other columns than the model's")
-    check_support(rows)
-    return Chain(model, key, start_state(key, model, rows))
+    if isinstance(rows, EncodedRows):
+        check_support(rows)
+    return Chain(model, key, start_state(key, model, as_shards(rows)))
 
 
 class GrowingChain:
@@ -72,28 +73,20 @@ class GrowingChain:
     Parameters
     ----------
     chain : Chain
-    rows : EncodedRows
+    rows : EncodedRows or Shards
         The rows that the chain was started on.
     burn_in : int
         Sweeps before the first draw, counted from the chain's first sweep.
     thin : int
         Sweeps per draw.
-    row_pass : callable, default=the compiled engine
     """
 
     def __init__(
-        self,
-        chain: Chain,
-        rows: EncodedRows,
-        *,
-        burn_in: int,
-        thin: int,
-        row_pass: RowPass = compiled.row_pass,
+        self, chain: Chain, rows: EncodedRows | Shards, *, burn_in: int, thin: int
     ) -> None:
         self._chain = chain
-        self._rows = rows
+        self._shards = as_shards(rows)
         self._burn_in, self._thin = burn_in, thin
-        self._row_pass = row_pass
         self._draws, self._trace = list(chain.draws), list(chain.trace)
         # replaced in one go, so that Ctrl-C at any moment leaves things that belong together
         self._now = (chain.sweep, chain.state, len(self._draws), len(self._trace))
@@ -109,7 +102,7 @@ class GrowingChain:
         del self._draws[draws:], self._trace[trace:]  # of a sweep that was interrupted
         sweep += 1
         chain = self._chain
-        state, info = draw_sweep(chain.key, sweep, chain.model, self._rows, state, self._row_pass)
+        state, info = draw_sweep(chain.key, sweep, chain.model, self._shards, state)
         self._trace.append(info)
         if sweep > self._burn_in and (sweep - self._burn_in) % self._thin == 0:
             self._draws.append(state)
@@ -130,13 +123,12 @@ class GrowingChain:
 
 def run_chain(
     chain: Chain,
-    rows: EncodedRows,
+    rows: EncodedRows | Shards,
     *,
     burn_in: int = 0,
     draws: int,
     thin: int = 1,
     on_sweep: OnSweep | None = None,
-    row_pass: RowPass = compiled.row_pass,
 ) -> Chain:
     """Continue a chain by ``burn_in + draws * thin`` sweeps.
 
@@ -146,7 +138,7 @@ def run_chain(
     Parameters
     ----------
     chain : Chain
-    rows : EncodedRows
+    rows : EncodedRows or Shards
         The rows that the chain was started on.
     burn_in : int, default=0
         Sweeps before the first draw.
@@ -156,13 +148,12 @@ def run_chain(
         Sweeps per draw.
     on_sweep : callable, default=None
         Called with the number of sweeps done and the `SweepInfo` after every sweep.
-    row_pass : callable, default=the compiled engine
     """
     for name, value, least in (("burn_in", burn_in, 0), ("draws", draws, 0), ("thin", thin, 1)):
         if value < least:
             raise ValueError(f"{name} must be at least {least}, got {value!r}")
     burn_in += chain.sweep
-    growing = GrowingChain(chain, rows, burn_in=burn_in, thin=thin, row_pass=row_pass)
+    growing = GrowingChain(chain, rows, burn_in=burn_in, thin=thin)
     try:
         while growing.sweep < burn_in + draws * thin:
             info = growing.step()
@@ -176,7 +167,7 @@ def run_chain(
 
 def run_chains(
     chains: Sequence[Chain],
-    rows: EncodedRows,
+    rows: EncodedRows | Shards,
     *,
     burn_in: int = 0,
     draws: int,
@@ -215,7 +206,7 @@ def run_chains(
 
 def advance_chains(
     chains: Sequence[Chain],
-    rows: EncodedRows,
+    rows: EncodedRows | Shards,
     until: Sequence[int],
     *,
     burn_in: int,
@@ -250,7 +241,9 @@ def advance_chains(
     )
 
 
-def _advance(chain: Chain, rows: EncodedRows, until: int, *, burn_in: int, thin: int) -> Chain:
+def _advance(
+    chain: Chain, rows: EncodedRows | Shards, until: int, *, burn_in: int, thin: int
+) -> Chain:
     growing = GrowingChain(chain, rows, burn_in=burn_in, thin=thin)
     while growing.sweep < until:
         growing.step()

@@ -9,12 +9,12 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from bayesspn.dictionaries import Dictionary
 from bayesspn.engine.circuit import RowSums
 from bayesspn.engine.kernels.evidence import categorical_evidence
 from bayesspn.engine.threads import run_tasks
 from bayesspn.leaves.family import Array
 from bayesspn.model import Hyper
-from bayesspn.rows import Dictionary
 from bayesspn.sampling.state import (
     counts_and_totals,
     mixing_concentration,

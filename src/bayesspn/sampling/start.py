@@ -5,53 +5,47 @@ from __future__ import annotations
 import numpy as np
 
 from bayesspn.dependence import draw_informed_scope, pairwise_dependence
+from bayesspn.dictionaries import Dictionary
 from bayesspn.engine.circuit import Statistics
+from bayesspn.engine.shards import Shards
 from bayesspn.leaves.family import Array
 from bayesspn.model import Model, start_hyper
 from bayesspn.randomness import Key, Stream
-from bayesspn.rows import EncodedRows
 from bayesspn.sampling.state import State, unscale
 from bayesspn.scopes import Scope
 
 #: Rows that the dependence between columns is judged by.
 _SAMPLE_ROWS = 4096
 
+#: Partitions of the root that the components of an infinite mixture begin with, together.
+_START_PARTITIONS = 8
+
 #: Rows whose statistics a leaf starts with.
 _ROWS_PER_LEAF = 8
 
 
-def start_state(key: Key, model: Model, rows: EncodedRows) -> State:
+def start_state(key: Key, model: Model, shards: Shards) -> State:
     """Draw the state that a chain begins with; it differs from chain to chain."""
     rng = key.generator(0, Stream.START)
-    sample = sample_values(rng, rows, _SAMPLE_ROWS)
-    scope = draw_informed_scope(rng, model.graph, pairwise_dependence(sample))
-    return State(
-        scope,
-        start_hyper(model),
-        tuple(np.zeros(shape, dtype=np.int64) for shape in model.graph.weight_shapes),
-        _seed_leaves(rng, rows, scope, sample),
-    )
-
-
-def sample_values(rng: np.random.Generator, rows: EncodedRows, size: int) -> Array:
-    """Values of random rows, without replacement if there are enough; shape (rows, columns)."""
-    per_block = np.array([len(block.copy_ids) for block in rows.blocks])
-    chosen = rng.choice(rows.n_rows, size=min(size, rows.n_rows), replace=False)
-    block_of = np.searchsorted(np.cumsum(per_block), chosen, side="right")
-    parts = []
-    for index, block in enumerate(rows.blocks):
-        copies = chosen[block_of == index] - per_block[:index].sum()
-        if copies.size:
-            distinct = np.searchsorted(block.copy_start, copies, side="right") - 1
-            parts.append(block.values(rows.dictionary)[distinct])
-    return np.concatenate(parts)[rng.permutation(len(chosen))]
+    chosen = rng.choice(shards.n_rows, size=min(_SAMPLE_ROWS, shards.n_rows), replace=False)
+    sample = shards.values(chosen)
+    graph = model.graph
+    if model.infinite:
+        graph = model.joined_graph(-(-_START_PARTITIONS // graph.branching[0]))
+    scope = draw_informed_scope(rng, graph, pairwise_dependence(sample))
+    counts = tuple(np.zeros(shape, dtype=np.int64) for shape in graph.weight_shapes)
+    if model.infinite:
+        # components need rows to have a share: as if every edge of their roots had one
+        counts[0][:] = 1
+    statistics = _seed_leaves(rng, shards.dictionary, scope, sample)
+    return State(scope, start_hyper(model), counts, statistics)
 
 
 def _seed_leaves(
-    rng: np.random.Generator, rows: EncodedRows, scope: Scope, sample: Array
+    rng: np.random.Generator, dictionary: Dictionary, scope: Scope, sample: Array
 ) -> Statistics:
     """Statistics of a few random rows for every leaf; arrays (g, paths, leaves, slots)."""
-    graph, dictionary = scope.graph, rows.dictionary
+    graph = scope.graph
     shape = (graph.n_leaf_regions, graph.leaves, _ROWS_PER_LEAF)
     chosen = rng.integers(len(sample), size=shape)
     statistics = []

@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from bayesspn.dictionaries import Dictionary
 from bayesspn.engine.circuit import Statistics
 from bayesspn.leaves.columns import LeafGroup, Leaves
 from bayesspn.leaves.family import Array
 from bayesspn.model import Hyper
-from bayesspn.rows import Dictionary
 from bayesspn.scopes import Scope
 
 

@@ -1,25 +1,34 @@
-"""One Gibbs sweep: w, θ, then z and s row by row, then y, then the hyper-parameters."""
+"""One Gibbs sweep: w, θ, then z and s row by row, then y, then the hyper-parameters.
+
+An infinite mixture also draws the shares of components before, and after the rows a few moves that
+found, split and merge components.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
-from bayesspn.engine import compiled
-from bayesspn.engine.circuit import Address, Circuit, RowSums
+from bayesspn.engine.circuit import Address
+from bayesspn.engine.shards import Shards
 from bayesspn.model import Hyper, Model
 from bayesspn.randomness import Key, Stream
-from bayesspn.rows import EncodedRows
+from bayesspn.sampling.circuits import draw_parameters, reach_components
+from bayesspn.sampling.components import (
+    blocks_of,
+    component_edges,
+    component_sizes,
+    take_from_scope,
+    take_from_sums,
+)
 from bayesspn.sampling.concentrations import draw_alpha, draw_beta, draw_mixing
-from bayesspn.sampling.leaf_parameters import draw_leaf_parameters
+from bayesspn.sampling.exchanges import exchange_blocks
 from bayesspn.sampling.leaf_priors import draw_leaf_priors
 from bayesspn.sampling.scopes import draw_scopes, region_evidence
+from bayesspn.sampling.seats import reseat_rows
+from bayesspn.sampling.shares import draw_concentration
 from bayesspn.sampling.state import State, statistics_in_scope
-from bayesspn.sampling.weights import draw_weights
-
-RowPass = Callable[[Circuit, EncodedRows, Address], RowSums]
 
 
 class SweepInfo(NamedTuple):
@@ -37,34 +46,22 @@ class SweepInfo(NamedTuple):
     scope_changes: int
 
 
-def draw_circuit(key: Key, sweep: int, model: Model, state: State) -> Circuit:
-    """Draw w, θ and ω given the state."""
-    log_weights = draw_weights(
-        key.generator(sweep, Stream.WEIGHTS), state.hyper.alpha, state.edge_counts
-    )
-    densities = draw_leaf_parameters(key.generator(sweep, Stream.LEAVES), model.leaves, state)
-    return Circuit(state.scope, log_weights, densities)
-
-
 def draw_hyper_parameters(key: Key, sweep: int, model: Model, state: State) -> Hyper:
-    """Draw α, β, mixing and φ given scope, counts and statistics."""
+    """Draw α, β, mixing, φ and the concentration given scope, counts and statistics."""
+    hyper = state.hyper
     rng = key.generator(sweep, Stream.CONCENTRATIONS)
-    alpha = draw_alpha(rng, model, state.hyper.alpha, state.edge_counts)
-    beta = draw_beta(rng, model, state.hyper.beta, state.scope)
-    mixing = draw_mixing(rng, model, state.hyper.mixing, state.statistics)
+    alpha = draw_alpha(rng, model, hyper.alpha, component_edges(model, state.edge_counts))
+    beta = draw_beta(rng, model, hyper.beta, state.scope)
+    mixing = draw_mixing(rng, model, hyper.mixing, state.statistics)
+    sizes = component_sizes(model, state.edge_counts)
+    concentration = draw_concentration(rng, model, hyper.concentration, sizes)
     rng = key.generator(sweep, Stream.LEAF_PRIORS)
-    return Hyper(
-        alpha, beta, mixing, draw_leaf_priors(rng, model, state.hyper.phi, state.statistics)
-    )
+    phi = draw_leaf_priors(rng, model, hyper.phi, state.statistics)
+    return Hyper(alpha, beta, mixing, phi, concentration)
 
 
 def draw_sweep(
-    key: Key,
-    sweep: int,
-    model: Model,
-    rows: EncodedRows,
-    state: State,
-    row_pass: RowPass = compiled.row_pass,
+    key: Key, sweep: int, model: Model, shards: Shards, state: State
 ) -> tuple[State, SweepInfo]:
     """Advance a chain by one sweep.
 
@@ -75,19 +72,30 @@ def draw_sweep(
     sweep : int
         Number of the sweep; the same number gives the same randomness.
     model : Model
-    rows : EncodedRows
+    shards : Shards
+        The rows.
     state : State
-    row_pass : callable, default=the compiled engine
-        Draws z and s for all rows and returns what they add up to.
     """
-    circuit = draw_circuit(key, sweep, model, state)
-    sums = row_pass(circuit, rows, Address(key.words(), sweep))
-    evidence = region_evidence(rows.dictionary, state.hyper, sums)
-    scope = draw_scopes(
-        key.generator(sweep, Stream.SCOPES), state.scope, evidence, float(state.hyper.beta[0])
-    )
-    changes = int((scope.leaf_regions != state.scope.leaf_regions).sum())
-    statistics = statistics_in_scope(rows.dictionary, scope, sums.statistics)
-    state = State(scope, state.hyper, sums.edge_counts, statistics)
+    reach = reach_components(key.generator(sweep, Stream.COMPONENTS), model, state)
+    circuit = draw_parameters(key, sweep, model, reach)
+    sums = shards.row_pass(circuit, Address(key.words(), sweep))
+    log_likelihood = sums.log_likelihood / shards.n_rows
+    changes = 0
+    if reach.complete:
+        scope = circuit.scope
+        if model.infinite:
+            scope, sums = reseat_rows(key, sweep, model, shards, state.hyper, circuit, sums)
+            used = np.flatnonzero(component_sizes(model, sums.edge_counts))
+            blocks = blocks_of(model, used)
+            sums = take_from_sums(scope, sums, blocks)
+            scope = take_from_scope(model, scope, blocks)
+        evidence = region_evidence(shards.dictionary, state.hyper, sums)
+        before, beta = scope, float(state.hyper.beta[0])
+        scope = draw_scopes(key.generator(sweep, Stream.SCOPES), before, evidence, beta)
+        changes = int((scope.leaf_regions != before.leaf_regions).sum())
+        statistics = statistics_in_scope(shards.dictionary, scope, sums.statistics)
+        state = State(scope, state.hyper, sums.edge_counts, statistics)
+    if model.infinite:
+        state = exchange_blocks(key.generator(sweep, Stream.EXCHANGES), model, state)
     state = state._replace(hyper=draw_hyper_parameters(key, sweep, model, state))
-    return state, SweepInfo(float(np.mean(sums.log_likelihood)), changes)
+    return state, SweepInfo(log_likelihood, changes)

@@ -1,0 +1,85 @@
+"""Rows, wherever they are: the narrow interface between the sampler and the table.
+
+Every sweep broadcasts one circuit and gets back sums of integers, which do not depend on how the
+rows are divided. `LocalShards` runs in this process; `bayesspn.cluster` has one whose rows are held
+by other processes or machines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayesspn.dictionaries import Dictionary
+from bayesspn.engine import compiled
+from bayesspn.engine.circuit import Address, Circuit, RowSums, add_row_sums
+from bayesspn.leaves.family import Array
+from bayesspn.rows import EncodedRows
+
+IntArray = NDArray[np.int64]
+
+RowPass = Callable[[Circuit, EncodedRows, Address], RowSums]
+
+
+class Shards(Protocol):
+    """A table in parts. Row numbers run from 0 to ``n_rows − 1``."""
+
+    @property
+    def dictionary(self) -> Dictionary:
+        """What the rows share."""
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+
+    def row_pass(self, circuit: Circuit, address: Address) -> RowSums:
+        """Draw z and s for every row and add up what they say."""
+
+    def values(self, row_ids: IntArray) -> Array:
+        """Values of some rows, NaN where missing; shape (row_ids, columns)."""
+
+
+class LocalShards:
+    """Rows in this process.
+
+    Parameters
+    ----------
+    rows : EncodedRows
+    shards : int, default=1
+        Parts to process one after the other; the sums are the same for any number.
+    row_pass : callable, default=the compiled engine
+    """
+
+    def __init__(
+        self, rows: EncodedRows, shards: int = 1, row_pass: RowPass = compiled.row_pass
+    ) -> None:
+        self.rows = rows
+        self._parts = rows.split(shards) if shards > 1 else (rows,)
+        self._row_pass = row_pass
+
+    @property
+    def dictionary(self) -> Dictionary:
+        """What the rows share."""
+        return self.rows.dictionary
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self.rows.n_rows
+
+    def row_pass(self, circuit: Circuit, address: Address) -> RowSums:
+        """Draw z and s for every row and add up what they say."""
+        parts = [self._row_pass(circuit, part, address) for part in self._parts]
+        return parts[0] if len(parts) == 1 else add_row_sums(parts)
+
+    def values(self, row_ids: IntArray) -> Array:
+        """Values of some rows, NaN where missing; shape (row_ids, columns)."""
+        return self.rows.values(row_ids)
+
+
+def as_shards(rows: EncodedRows | Shards) -> Shards:
+    """Encoded rows as shards of this process."""
+    return LocalShards(rows) if isinstance(rows, EncodedRows) else rows
