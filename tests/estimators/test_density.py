@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from tqdm.auto import tqdm
 
-from bayesspn import BayesianSPN, SPNRegressor
+from bayesspn import BayesianSPN, InfiniteSPN, SPNRegressor
 from bayesspn.estimators import fitting
 from bayesspn.estimators.defaults import choose_graph
 from bayesspn.tables import infer_schema
@@ -48,7 +48,9 @@ def people() -> pd.DataFrame:
     return table
 
 
-@parametrize_with_checks([BayesianSPN(chains=1, burn_in=3, draws=2, thin=1)])
+@parametrize_with_checks(
+    [kind(chains=1, burn_in=3, draws=2, thin=1) for kind in (BayesianSPN, InfiniteSPN)]
+)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 

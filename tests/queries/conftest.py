@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bayesspn import BayesianSPN
+from bayesspn import BayesianSPN, InfiniteSPN
 from bayesspn.tables import infer_schema
 
 
@@ -31,18 +31,19 @@ def make_table(rows: int = 80) -> pd.DataFrame:
     return table
 
 
-@pytest.fixture(scope="session", params=["shared", "cross"])
+@pytest.fixture(scope="session", params=["shared", "cross, infinite"])
 def model(request) -> BayesianSPN:
     table = make_table()
     schema = infer_schema(table).replace("visits", kind="count")
     schema = schema.replace("wait", families=("exponential",))
-    model = BayesianSPN(
+    products, *infinite = request.param.split(", ")
+    model = (InfiniteSPN if infinite else BayesianSPN)(
         schema=schema,
         depth=2,
         partitions=(2, 1),
         sums=3,
         leaves=3,
-        products=request.param,
+        products=products,
         chains=2,
         burn_in=30,
         draws=4,

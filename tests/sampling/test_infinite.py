@@ -26,7 +26,7 @@ from bayesspn.model import Learned, Model, draw_hyper
 from bayesspn.prior import draw_prior_circuit
 from bayesspn.randomness import Key
 from bayesspn.rows import EncodedRows, encode_rows
-from bayesspn.sampling.chains import run_chain, start_chain
+from bayesspn.sampling.chains import Chain, run_chain, start_chain
 from bayesspn.sampling.circuits import draw_parameters, predictive_circuit, reach_components
 from bayesspn.sampling.components import (
     blocks_of,
@@ -294,7 +294,9 @@ def component_keys(model: Model, state: State) -> tuple:
     return tuple(sorted(keys))
 
 
-def test_posterior_of_components_equals_enumeration():
+@pytest.mark.parametrize("growing", [False, True])
+def test_posterior_of_components_equals_enumeration(growing):
+    """Also if half of the rows come later, and the chain goes on with all of them."""
     exact = enumerate_partitions()
     leaves = binary_leaves(2, gamma=GAMMA)
     model = Model(
@@ -306,7 +308,12 @@ def test_posterior_of_components_equals_enumeration():
         concentration=CONCENTRATION,
     )
     rows = encode_rows(leaves, TABLE)
-    chain = run_chain(start_chain(Key(1), model, rows), rows, burn_in=20, draws=3000)
+    chain = start_chain(Key(1), model, rows)
+    if growing:
+        half = encode_rows(leaves, TABLE[:2])
+        state = run_chain(start_chain(Key(2), model, half), half, burn_in=30, draws=0).state
+        chain = Chain(model, Key(1), state)
+    chain = run_chain(chain, rows, burn_in=20, draws=2000)
     keys = [component_keys(model, state) for state in chain.draws]
     assert set(keys) <= set(exact)
     checked = 0
@@ -374,3 +381,24 @@ def test_a_component_that_dies_leaves_no_trace():
         for array in state.statistics:
             assert array.shape[1] == components * model.graph.n_paths
     assert len(counts) > 1
+
+
+@pytest.mark.parametrize("start", [1, 24])
+def test_the_number_of_components_is_found_from_above_and_below(start, monkeypatch):
+    """Four clusters; components with more than one row in twenty are counted."""
+    monkeypatch.setattr("bayesspn.sampling.start._START_PARTITIONS", start)
+    rng = np.random.default_rng(0)
+    cluster = rng.integers(4, size=300)
+    real = rng.normal(0, 2.0, (4, 4))[cluster] + rng.normal(size=(300, 4))
+    binary = rng.random((300, 4)) < rng.beta(0.5, 0.5, (4, 4))[cluster]
+    X = np.column_stack([real, binary]).astype(float)
+    kinds = ["gaussian"] * 4 + ["bernoulli"] * 4
+    columns = [describe_column(f"x{d}", X[:, d], kind) for d, kind in enumerate(kinds)]
+    leaves = Leaves(tuple(columns))
+    model = Model(RegionGraph(1, 1, leaves=1), leaves, concentration=Learned(1.0, 1.0))
+    rows = encode_rows(leaves, X)
+    chain = run_chain(start_chain(Key(1), model, rows), rows, burn_in=150, draws=100)
+    large = [(component_sizes(model, s.edge_counts) > 15).sum() for s in chain.draws]
+    assert np.mean(np.array(large) == 4) > 0.8
+    found = [count_components(model, state.scope) for state in chain.draws]
+    assert len(set(found)) > 1

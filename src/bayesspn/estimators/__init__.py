@@ -6,6 +6,7 @@ from bayesspn.estimators.classifier import SPNClassifier
 from bayesspn.estimators.density import BayesianSPN
 from bayesspn.estimators.files import load
 from bayesspn.estimators.imputer import SPNImputer
+from bayesspn.estimators.infinite import InfiniteSPN
 from bayesspn.estimators.questions import Conditional
 from bayesspn.estimators.regressor import SPNRegressor
 from bayesspn.estimators.views import Answer
@@ -14,6 +15,7 @@ __all__ = [
     "Answer",
     "BayesianSPN",
     "Conditional",
+    "InfiniteSPN",
     "SPNClassifier",
     "SPNImputer",
     "SPNRegressor",

@@ -8,8 +8,10 @@ from typing import Any
 
 from bayesspn.graphs import RegionGraph
 
-#: Partitions of the root; further down one each, since the root's already differ.
+#: Partitions of the root; further down one each, since the root's already differ. The components of
+#: an infinite mixture have fewer, as there are several of them.
 _ROOT_PARTITIONS = 8
+_COMPONENT_PARTITIONS = 2
 
 _MOST_LEVELS = 5
 
@@ -27,11 +29,13 @@ def choose_graph(
     sums: int | str = "auto",
     leaves: int | str = "auto",
     products: str = "auto",
+    infinite: bool = False,
 ) -> RegionGraph:
     """Fill in what is "auto".
 
     More columns get a deeper graph, down to leaf regions of a few columns each; more rows get more
-    nodes per region. Products are shared: deep graphs of cross products have too many weights.
+    nodes per region. Products are shared: deep graphs of cross products have too many weights. The
+    graph of an infinite mixture is that of a component, which has at least one partition.
 
     Examples
     --------
@@ -44,10 +48,12 @@ def choose_graph(
     """
     levels: Any = depth
     if depth == "auto":
-        levels = min(_MOST_LEVELS, max(1, math.ceil(math.log2(columns)) - 2)) if columns > 1 else 0
+        levels = min(_MOST_LEVELS, max(1, math.ceil(math.log2(columns)) - 2))
+        levels = levels if columns > 1 or infinite else 0
     count: Any = partitions
     if partitions == "auto":
-        count = (_ROOT_PARTITIONS, *(1,) * (levels - 1)) if levels else ()
+        first = _COMPONENT_PARTITIONS if infinite else _ROOT_PARTITIONS
+        count = (first, *(1,) * (levels - 1)) if levels else ()
     states = max(states for least, states in _STATES if rows >= least)
     inner: Any = leaves if sums == "auto" and leaves != "auto" else sums
     inner = states if inner == "auto" else inner

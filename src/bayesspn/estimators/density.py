@@ -116,6 +116,38 @@ class BayesianSPN(Questions, DensityMixin, JointModel):
         self._fit_table(X)
         return self
 
+    def partial_fit(self, X: Any, y: Any = None) -> Self:
+        """Add rows to those learned from so far, and go on sampling.
+
+        The chains go on from where they stand, now with all rows, and their next
+        ``burn_in + draws * thin`` sweeps give the draws that take the place of those before. They
+        are of the posterior given all rows, as if these had been there from the start. Graph,
+        schema and priors stay as they are, and ``checkpoint`` is not used. The first call is `fit`.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (rows, columns)
+            Further rows, of the same columns. Categories that the schema does not have are an
+            error.
+        y : ignored
+            For scikit-learn's interface.
+
+        Examples
+        --------
+        >>> X = np.random.default_rng(0).normal(size=(60, 2))
+        >>> model = BayesianSPN(chains=1, burn_in=5, draws=5, random_state=0).fit(X[:40])
+        >>> model.partial_fit(X[40:]).posterior_.draws[0][0].edge_counts[0].sum()
+        np.int64(60)
+        """
+        if not hasattr(self, "posterior_"):
+            return self.fit(X)
+        self._check_parameters()
+        values = encode(X, self.schema_)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        if len(values):
+            self._learn_more(values)
+        return self
+
     def _view(self) -> View:
         check_is_fitted(self)
         return self._whole()

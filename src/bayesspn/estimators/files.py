@@ -12,6 +12,7 @@ from bayesspn.array_files import ModelFileError
 from bayesspn.estimators.classifier import SPNClassifier
 from bayesspn.estimators.density import BayesianSPN
 from bayesspn.estimators.imputer import SPNImputer
+from bayesspn.estimators.infinite import InfiniteSPN
 from bayesspn.estimators.joint import JointModel
 from bayesspn.estimators.regressor import SPNRegressor
 from bayesspn.posterior_files import load_posterior
@@ -20,7 +21,8 @@ from bayesspn.tables.frames import LIBRARIES
 from bayesspn.tables.schema_files import schema_from_json
 
 _ESTIMATORS: dict[str, type[JointModel]] = {
-    kind.__name__: kind for kind in (BayesianSPN, SPNClassifier, SPNImputer, SPNRegressor)
+    kind.__name__: kind
+    for kind in (BayesianSPN, InfiniteSPN, SPNClassifier, SPNImputer, SPNRegressor)
 }
 
 
@@ -33,7 +35,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 
     Returns
     -------
-    BayesianSPN, SPNClassifier, SPNImputer or SPNRegressor
+    BayesianSPN, InfiniteSPN, SPNClassifier, SPNImputer or SPNRegressor
 
     Raises
     ------
@@ -66,6 +68,8 @@ def load(path: str | os.PathLike[str]) -> Any:
         model._library = _check_library(more["library"])
         if len(model.schema_) != posterior.model.n_columns:
             raise ValueError("its schema does not fit its model")
+        if model._infinite != posterior.model.infinite:
+            raise ValueError(f"its model is not that of an estimator named {more['estimator']}")
         model.posterior_ = posterior
         model.trace_ = trace
         model._check_parameters()

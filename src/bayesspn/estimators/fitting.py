@@ -23,6 +23,7 @@ from bayesspn.model import Model
 from bayesspn.randomness import Key
 from bayesspn.rows import EncodedRows
 from bayesspn.sampling.chains import Chain, GrowingChain, advance_chains, start_chain
+from bayesspn.sampling.state import State
 
 #: Rounds into which parallel chains are divided: progress is shown, and Ctrl-C heard, after each.
 _ROUNDS = 10
@@ -78,19 +79,26 @@ def sample_chains(
     n_jobs: int | None,
     progress: bool,
     checkpoint: str | os.PathLike[str] | None = None,
+    states: Sequence[State] = (),
+    generation: int = 0,
 ) -> tuple[Chain, ...]:
     """Start chains, or take them from a checkpoint, and run each to ``burn_in + draws * thin``.
 
     The draws depend neither on ``n_jobs`` nor on how often the run was stopped and taken up again.
     Ctrl-C ends all chains early and keeps those that have draws, if any has.
+
+    With ``states``, chains begin there; ``generation`` tells runs with the same ``random_state``
+    apart, whose random numbers must differ.
     """
     plan = _Plan(int(burn_in), int(draws), int(thin))
-    seed = draw_seed(random_state)
+    seed = draw_seed(random_state) + generation * (_LARGEST_SEED + 1)
     store = Checkpoint(checkpoint, rows, burn_in=burn_in, thin=thin, random_state=random_state)
     current = store.resume(model, chains, seed)
     left = chains if current is None else sum(chain.sweep < plan.sweeps for chain in current)
     if left:
         store.check_writable()
+    if current is None and states:
+        current = [Chain(model, Key(seed, n), state) for n, state in enumerate(states)]
     if current is None:
         current = [start_chain(Key(seed, number), model, rows) for number in range(chains)]
     with tqdm(

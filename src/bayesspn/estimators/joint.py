@@ -18,12 +18,12 @@ from bayesspn.estimators.diagnostics import build_inference_data, invariants, su
 from bayesspn.estimators.fitting import sample_chains, stack_traces, warn_if_chains_disagree
 from bayesspn.estimators.questions import Conditional
 from bayesspn.estimators.views import View
-from bayesspn.leaves.columns import Leaves
+from bayesspn.leaves.columns import Leaves, widen_ranges
 from bayesspn.leaves.family import Array
 from bayesspn.model import Model
 from bayesspn.posterior import DRAWN_SEED, Posterior, merge_chains
 from bayesspn.posterior_files import save_posterior
-from bayesspn.rows import encode_rows
+from bayesspn.rows import EncodedRows, check_support, encode_rows
 from bayesspn.tables import Schema, encode, infer_schema, model_columns
 from bayesspn.tables.frames import library_of
 from bayesspn.tables.schema_files import schema_to_json
@@ -83,6 +83,9 @@ class JointModel(BaseEstimator):
         tags.input_tags.string = True
         return tags
 
+    #: Whether the model is a Dirichlet process mixture.
+    _infinite = False
+
     def _fit_table(self, X: Any) -> None:
         """Check parameters and table, and sample the posterior of all columns."""
         self._check_parameters()
@@ -103,35 +106,64 @@ class JointModel(BaseEstimator):
             sums=self.sums,
             leaves=self.leaves,
             products=self.products,
+            infinite=self._infinite,
         )
         model = self._build_model(schema, values)
         rows = encode_rows(model.leaves, values)
+        self._sample(model, rows, chains=self.chains, checkpoint=self.checkpoint)
+        self.schema_ = _with_resolutions(schema, model.leaves)
+        self._library = library  # of the tables that are given back
+        self._generation = 0
+
+    def _learn_more(self, values: Array) -> None:
+        """Add encoded rows to those seen before, and go on sampling from where the chains stand."""
+        if self._rows is None:
+            raise ValueError(
+                f"this {type(self).__name__} was read from a file or a pickle, which do not hold "
+                "the rows it learned from: call partial_fit on the model that was fitted, or fit "
+                "all rows again"
+            )
+        before = self._rows.values(np.arange(self._rows.n_rows))
+        everything = np.concatenate([before, values])
+        old = self.posterior_.model
+        model = dataclasses.replace(old, leaves=widen_ranges(old.leaves, everything))
+        rows = encode_rows(model.leaves, everything)
+        check_support(rows)
+        generation = self._generation + 1
+        states = self._states
+        self._sample(model, rows, chains=len(states), states=states, generation=generation)
+        self._generation = generation
+
+    def _sample(self, model: Model, rows: EncodedRows, **options: Any) -> None:
         done = sample_chains(
             model,
             rows,
             random_state=self.random_state,
-            chains=self.chains,
             burn_in=self.burn_in,
             draws=self.draws,
             thin=self.thin,
             n_jobs=self.n_jobs,
             progress=self.progress,
-            checkpoint=self.checkpoint,
+            **options,
         )
-        self.schema_ = _with_resolutions(schema, model.leaves)
         self.posterior_: Posterior = merge_chains(done)
         self.trace_ = stack_traces(done)
         self.rhat_ = warn_if_chains_disagree(done, self.thin)
-        self._library = library  # of the tables that are given back
+        # what learning from more rows begins with
+        self._rows: EncodedRows | None = rows
+        self._states = tuple(chain.state for chain in done)
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(super().__getstate__())
+        if "_rows" in state:
+            state |= {"_rows": None, "_states": ()}  # models that travel hold no rows
+        return state
 
     def _check_parameters(self) -> None:
         for name, least in (("chains", 1), ("burn_in", 0), ("draws", 1), ("thin", 1)):
             check_count(name, getattr(self, name), least)
         for name in ("alpha", "beta", "gamma"):
-            value = getattr(self, name)
-            number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-            if value != "auto" and not (number and 0 < value < np.inf):
-                raise ValueError(f"{name} must be 'auto' or a positive number, got {value!r}")
+            check_strength(name, getattr(self, name))
         if self.schema is not None and not isinstance(self.schema, Schema):
             raise TypeError(f"schema must be a Schema or None, got {type(self.schema).__name__}")
 
@@ -140,7 +172,7 @@ class JointModel(BaseEstimator):
             name: float(getattr(self, name))
             for name in ("alpha", "beta")
             if getattr(self, name) != "auto"
-        }
+        } | self._more_priors()
         learned = self.gamma == "auto"
         if not learned:
             columns = tuple(
@@ -151,6 +183,10 @@ class JointModel(BaseEstimator):
             )
             schema = Schema(columns)
         return Model(self.graph_, model_columns(schema, values), learn_leaf_priors=learned, **fixed)
+
+    def _more_priors(self) -> dict[str, Any]:
+        """Priors that only some estimators have, by their names in `Model`."""
+        return {}
 
     @property
     def joint_(self) -> Conditional:
@@ -241,6 +277,7 @@ class JointModel(BaseEstimator):
         """Set the attributes that follow from the schema, after loading."""
         self.graph_ = self.posterior_.model.graph
         self.n_features_in_ = len(self.schema_)
+        self._rows, self._states, self._generation = None, (), 0
 
 
 def _with_resolutions(schema: Schema, leaves: Leaves) -> Schema:
@@ -258,3 +295,10 @@ def check_count(name: str, value: Any, least: int) -> None:
     whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
     if not whole or value < least:
         raise ValueError(f"{name} must be a whole number from {least} on, got {value!r}")
+
+
+def check_strength(name: str, value: Any) -> None:
+    """Check that a parameter is "auto" or a positive number."""
+    number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    if value != "auto" and not (number and 0 < value < np.inf):
+        raise ValueError(f"{name} must be 'auto' or a positive number, got {value!r}")

@@ -8,7 +8,7 @@ columns of a kind at once.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -164,6 +164,17 @@ def describe_column(
     )
     observed = (float(distinct[0]) + 0.0, float(distinct[-1]) + 0.0)  # no negative zero
     return Column(name, names, categories, float(resolution), constants, observed, gamma)
+
+
+def widen_ranges(leaves: Leaves, X: Array) -> Leaves:
+    """The same leaves, whose columns have seen the values of X (rows, columns) as well."""
+    columns = []
+    for column, values in zip(leaves.columns, X.T, strict=True):
+        low, high = column.observed
+        seen = values[~np.isnan(values)]
+        observed = (float(seen.min(initial=low)), float(seen.max(initial=high)))
+        columns.append(replace(column, observed=observed))
+    return Leaves(tuple(columns))
 
 
 def _check_families(name: str, families: tuple[str, ...]) -> None:

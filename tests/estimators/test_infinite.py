@@ -1,0 +1,174 @@
+"""InfiniteSPN and learning from more rows: what they add to `BayesianSPN`."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import bayesspn
+from bayesspn import BayesianSPN, InfiniteSPN
+from bayesspn.posterior_files import ModelFileError
+from bayesspn.sampling.components import component_sizes
+
+# chains this short do not agree, and need not
+pytestmark = pytest.mark.filterwarnings("ignore:the chains do not agree")
+
+QUICK = {"chains": 2, "burn_in": 10, "draws": 5, "thin": 1, "random_state": 0}
+KINDS = (BayesianSPN, InfiniteSPN)
+
+
+def make_table(rows: int, seed: int = 0) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    kind = rng.integers(0, 3, rows)
+    table = pd.DataFrame(
+        {
+            "size": 4.0 * kind + rng.normal(size=rows),
+            "kind": pd.Categorical.from_codes(kind, ["ant", "bee", "cat"]),
+            "legs": 2 * kind + rng.integers(0, 3, rows),
+        }
+    )
+    table.loc[rng.random(rows) < 0.1, "size"] = np.nan
+    return table
+
+
+@pytest.fixture(scope="module")
+def fitted() -> InfiniteSPN:
+    return InfiniteSPN(**QUICK).fit(make_table(120))
+
+
+def test_draws_have_different_numbers_of_components(fitted):
+    found = fitted.n_components()
+    assert found.shape == (2, 5)
+    assert len(np.unique(found)) > 1
+    assert fitted.summary().loc["components", "mean"] == pytest.approx(found.mean())
+    assert fitted.summary().loc["concentration", "mean"] > 0
+
+
+def test_densities_add_up_to_one(fitted):
+    """Over categories, and over a grid of sizes; the share of components to come included."""
+    grid = np.linspace(-60, 80, 4001)
+    table = pd.DataFrame({"size": grid, "kind": "bee", "legs": [np.nan] * len(grid)})
+    table["kind"] = pd.Categorical(table["kind"], categories=["ant", "bee", "cat"])
+    joint = np.exp(fitted.score_samples(table)).sum() * (grid[1] - grid[0])
+    alone = table.iloc[:1].assign(size=np.nan)
+    assert joint == pytest.approx(np.exp(fitted.score_samples(alone)[0]), rel=1e-3)
+    kinds = pd.DataFrame({"size": np.nan, "kind": ["ant", "bee", "cat"], "legs": np.nan})
+    assert np.exp(fitted.score_samples(kinds)).sum() == pytest.approx(1.0)
+
+
+def test_files_and_pickles_bring_it_back(fitted, tmp_path):
+    path = tmp_path / "model.bspn"
+    fitted.save(path)
+    table = make_table(30, seed=1)
+    for again in (bayesspn.load(path), pickle.loads(pickle.dumps(fitted))):
+        assert isinstance(again, InfiniteSPN)
+        np.testing.assert_array_equal(again.score_samples(table), fitted.score_samples(table))
+        np.testing.assert_array_equal(again.n_components(), fitted.n_components())
+        first = again.posterior_.draws[1][2]
+        expected = fitted.posterior_.draws[1][2]
+        assert first.hyper.concentration == expected.hyper.concentration
+        for a, b in zip(first.statistics, expected.statistics, strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+def test_a_file_that_names_another_estimator_is_refused(tmp_path):
+    model = BayesianSPN(**QUICK).fit(make_table(40))
+    model.__class__ = type("InfiniteSPN", (BayesianSPN,), {})
+    model.save(tmp_path / "model.bspn")
+    with pytest.raises(ModelFileError, match="not that of an estimator named InfiniteSPN"):
+        bayesspn.load(tmp_path / "model.bspn")
+
+
+def test_fits_go_on_from_a_checkpoint(tmp_path):
+    table, path = make_table(60), tmp_path / "chains"
+    whole = InfiniteSPN(**QUICK).fit(table)
+    InfiniteSPN(**QUICK | {"draws": 2}, checkpoint=path).fit(table)
+    again = InfiniteSPN(**QUICK, checkpoint=path).fit(table)
+    np.testing.assert_array_equal(again.trace_, whole.trace_)
+    np.testing.assert_array_equal(again.score_samples(table), whole.score_samples(table))
+
+
+def test_draws_do_not_depend_on_n_jobs(fitted):
+    again = InfiniteSPN(**QUICK, n_jobs=2).fit(make_table(120))
+    np.testing.assert_array_equal(again.trace_, fitted.trace_)
+
+
+def test_a_number_fixes_the_concentration():
+    model = InfiniteSPN(**QUICK, concentration=0.3).fit(make_table(40))
+    assert all(state.hyper.concentration == 0.3 for state in model.posterior_.draws[0])
+    for wrong in (0, -1.0, "many", True):
+        with pytest.raises(ValueError, match="concentration must be 'auto' or a positive number"):
+            InfiniteSPN(concentration=wrong).fit(make_table(40))
+
+
+def test_components_need_a_partition():
+    with pytest.raises(ValueError, match="need a depth of at least 1"):
+        InfiniteSPN(depth=0).fit(make_table(40))
+    assert InfiniteSPN(**QUICK).fit(make_table(40)[["legs"]]).graph_.depth == 1
+
+
+# More rows ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_more_rows_are_added_to_those_before(kind):
+    table = make_table(90)
+    model = kind(**QUICK).partial_fit(table[:30])
+    first = model.trace_
+    assert model.partial_fit(table[30:60]) is model
+    model.partial_fit(table[60:])
+    for chain in model.posterior_.draws:
+        for state in chain:
+            assert component_sizes(model.posterior_.model, state.edge_counts).sum() == 90
+    assert not np.array_equal(first, model.trace_)
+    again = kind(**QUICK).fit(table[:30]).partial_fit(table[30:60]).partial_fit(table[60:])
+    np.testing.assert_array_equal(model.trace_, again.trace_)
+    values = model._rows.values(np.arange(90))
+    np.testing.assert_array_equal(values[:, 2], table["legs"])
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", KINDS)
+def test_rows_in_parts_teach_the_same_as_all_at_once(kind):
+    """Up to Monte Carlo error, judged by chains of another seed."""
+    table, test = make_table(150), make_table(200, seed=1)
+    settings = {"chains": 4, "burn_in": 100, "draws": 40, "thin": 2}
+    parts = kind(**settings, random_state=0).fit(table[:50]).partial_fit(table[50:])
+    whole, other = (kind(**settings, random_state=seed).fit(table) for seed in (1, 2))
+    spread = abs(whole.score(test) - other.score(test)) + 0.02
+    assert abs(parts.score(test) - whole.score(test)) < 3 * spread
+    less = kind(**settings, random_state=0).fit(table[:50]).score(test)
+    assert parts.score(test) > less + 0.03
+
+
+def test_values_beyond_those_seen_before_become_plausible():
+    table = make_table(60)
+    model = BayesianSPN(**QUICK).fit(table)
+    before = model.posterior_.model.leaves.columns[0].observed
+    model.partial_fit(pd.DataFrame({"size": [100.0], "kind": ["bee"], "legs": [3]}))
+    after = model.posterior_.model.leaves.columns[0].observed
+    assert after == (before[0], 100.0)
+
+
+def test_rows_that_do_not_fit_are_refused_and_nothing_changes():
+    table = make_table(60)
+    model = BayesianSPN(**QUICK).fit(table)
+    scores = model.score_samples(table)
+    wrong = table[:3].astype({"kind": object}).assign(kind="dog")
+    with pytest.raises(ValueError, match="dog"):
+        model.partial_fit(wrong)
+    with pytest.raises(ValueError, match="legs"):
+        model.partial_fit(table[:3].drop(columns="legs"))
+    model.partial_fit(table[:0])
+    np.testing.assert_array_equal(model.score_samples(table), scores)
+
+
+def test_models_that_travelled_have_no_rows(tmp_path):
+    model = BayesianSPN(**QUICK).fit(make_table(40))
+    model.save(tmp_path / "model.bspn")
+    for again in (bayesspn.load(tmp_path / "model.bspn"), pickle.loads(pickle.dumps(model))):
+        with pytest.raises(ValueError, match="do not hold the rows"):
+            again.partial_fit(make_table(10))
