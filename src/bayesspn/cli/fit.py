@@ -96,6 +96,17 @@ def fit(
     alpha: Annotated[str, _strength("--alpha", "Concentration of sum weights.")] = "auto",
     beta: Annotated[str, _strength("--beta", "Concentration of the split of columns.")] = "auto",
     gamma: Annotated[str, _strength("--gamma", "Strength of the leaf priors.")] = "auto",
+    infinite: Annotated[
+        bool,
+        typer.Option(
+            "--infinite",
+            help="Mix as many networks as the rows call for.",
+            rich_help_panel=_NETWORK,
+        ),
+    ] = False,
+    concentration: Annotated[
+        str, _strength("--concentration", "How readily --infinite adds networks.")
+    ] = "auto",
     seed: SeedOption = None,
     jobs: Annotated[
         int | None,
@@ -139,9 +150,14 @@ def fit(
     check_new_file(output, force)
     if products not in ("auto", "shared", "cross"):
         raise typer.BadParameter(f"{products!r} is not one of shared, cross and auto")
+    if concentration != "auto" and not infinite:
+        raise typer.BadParameter("--concentration needs --infinite")
+    more = {"concentration": concentration} if infinite else {}
     data = read_columns(table, chosen, columns, drop)
     model = _build(
         schema,
+        infinite,
+        **more,
         depth=depth,
         partitions=partitions,
         children=children,
@@ -182,12 +198,12 @@ def fit(
         raise typer.Exit(INTERRUPTED)
 
 
-def _build(schema: Path | None, **parameters: Any) -> BayesianSPN:
-    from bayesspn.estimators import BayesianSPN
+def _build(schema: Path | None, infinite: bool, **parameters: Any) -> BayesianSPN:
+    from bayesspn.estimators import BayesianSPN, InfiniteSPN
     from bayesspn.tables import Schema
 
     described = None if schema is None else Schema.load(schema)
-    return BayesianSPN(schema=described, **parameters)
+    return (InfiniteSPN if infinite else BayesianSPN)(schema=described, **parameters)
 
 
 def _report(model: BayesianSPN, data: pd.DataFrame, output: Path) -> dict[str, Any]:

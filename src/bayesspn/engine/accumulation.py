@@ -166,7 +166,8 @@ class Accumulator:
         else:
             values = block.dense[int(np.searchsorted(self.dictionary.dense, column))]
             codes = np.where(np.isnan(values), -1, np.arange(block.n_rows)).astype(np.int32)
-            features = dense_features(self.dictionary, block, column)
+            power = self.circuit.densities.power
+            features = dense_features(self.dictionary, block, column, power=power)
             natural = self.circuit.densities.natural(column)
             assert natural is not None, "rows are assigned with drawn parameters"
             run_tasks(models.draw_dense_models, most, *where, *features, *natural, *random)

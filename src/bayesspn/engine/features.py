@@ -55,9 +55,23 @@ def dense_statistics(
 
 
 def dense_features(
-    dictionary: Dictionary, block: RowBlock, column: int, rows: slice = slice(None)
+    dictionary: Dictionary,
+    block: RowBlock,
+    column: int,
+    rows: slice = slice(None),
+    power: float = 1.0,
 ) -> tuple[Array, Array]:
-    """Log h (models, rows) and T (models, rows, t) of a dense column's cells; NaN for missing."""
+    """Log h (models, rows) and T (models, rows, t) of a dense column's cells; NaN for missing.
+
+    Densities that are raised to a power have that many times the features.
+    """
+    log_base, statistics = _dense_features(dictionary, block, column, rows)
+    return (log_base, statistics) if power == 1.0 else (power * log_base, power * statistics)
+
+
+def _dense_features(
+    dictionary: Dictionary, block: RowBlock, column: int, rows: slice
+) -> tuple[Array, Array]:
     values = block.dense[int(np.searchsorted(dictionary.dense, column))]
     if block.n_rows > _MOST_ROWS:
         return _features_of_models(dictionary.leaves, column, values[rows])

@@ -71,7 +71,8 @@ class CircuitTables:
         for out, d, cells in zip(dense, self.dictionary.dense, values, strict=True):
             natural = self.circuit.densities.natural(int(d))
             if natural is not None:
-                features = dense_features(self.dictionary, block, int(d), rows)
+                power = self.circuit.densities.power
+                features = dense_features(self.dictionary, block, int(d), rows, power)
                 self._fill_natural(out, features, natural)
                 continue
             observed = np.flatnonzero(~np.isnan(cells))

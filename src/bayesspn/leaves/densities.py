@@ -21,12 +21,12 @@ Index = NDArray[np.int64]
 
 
 class NaturalForm(NamedTuple):
-    """Log density of model m less log h: ``constant[m] + Σ_t T_t eta[m, t]``.
+    """Log density of model m: ``constant[m] + power (log h + Σ_t T_t eta[m, t])``.
 
     Attributes
     ----------
     constant : ndarray of shape (models, paths, leaves)
-        Log mixing weight less log partition.
+        Log mixing weight less log partition, to the power of the densities.
     eta : ndarray of shape (models, t, paths, leaves)
         Natural parameters, zeros where a model has fewer statistics than others.
     """
@@ -45,6 +45,10 @@ class LeafDensities(Protocol):
     @property
     def log_mixing(self) -> Array:
         """Log ω of the mixed columns; shape (mixed columns, models, paths, leaves)."""
+
+    @property
+    def power(self) -> float:
+        """Power to which the densities of likelihood models are raised; 1 but in tempering."""
 
     def log_probabilities(self, group: int) -> Array:
         """Log probabilities of a one-hot group; shape (g, paths, leaves, categories)."""
@@ -85,16 +89,20 @@ class DrawnLeaves:
     log_partition : tuple of ndarray of shape (g, paths, leaves)
         A(θ).
     log_mixing : ndarray of shape (mixed columns, models, paths, leaves)
+    power : float, default=1.0
+        Power to which the densities of likelihood models are raised, as tempering needs; mixing
+        weights stay as they are.
     """
 
     leaves: Leaves
     eta: tuple[Array, ...]
     log_partition: tuple[Array, ...]
     log_mixing: Array
+    power: float = 1.0
 
     def log_probabilities(self, group: int) -> Array:
         """Log probabilities of a one-hot group; shape (g, paths, leaves, categories)."""
-        return self.eta[group]
+        return self.eta[group] if self.power == 1.0 else self.power * self.eta[group]
 
     def log_model_density(self, column: int, model: int, values: Array) -> Array:
         """Log density of one likelihood model; shape (values, paths, leaves)."""
@@ -103,11 +111,12 @@ class DrawnLeaves:
         eta = self.eta[group][position]
         density = log_base[:, None, None] - self.log_partition[group][position]
         if self.leaves.groups[group].family.one_hot:
-            return density + np.moveaxis(eta, -1, 0)[statistics.argmax(axis=1)]
-        # term by term: a matrix product may round differently for blocks of different sizes
-        for k in range(statistics.shape[1]):
-            density += statistics[:, k, None, None] * eta[..., k]
-        return density
+            density = density + np.moveaxis(eta, -1, 0)[statistics.argmax(axis=1)]
+        else:
+            # term by term: a matrix product may round differently for blocks of different sizes
+            for k in range(statistics.shape[1]):
+                density += statistics[:, k, None, None] * eta[..., k]
+        return density if self.power == 1.0 else self.power * density
 
     def log_model_mass(self, column: int, model: int, low: Array, high: Array) -> Array:
         """Log probability of low ≤ x ≤ high, which broadcast against (paths, leaves)."""
@@ -129,18 +138,21 @@ class DrawnLeaves:
         eta = _select(self.leaves, alone, column, self.eta, path, leaf)
         log_partition = _select(self.leaves, alone, column, self.log_partition, path, leaf)
         mixing = _select_mixing(self.leaves, column, self.log_mixing, path, leaf)
-        return DrawnLeaves(alone, eta, log_partition, mixing)
+        return DrawnLeaves(alone, eta, log_partition, mixing, self.power)
 
     def on_paths(self, paths: slice | Index) -> DrawnLeaves:
         """The leaves on some of the paths."""
         eta = tuple(group[:, paths] for group in self.eta)
         log_partition = tuple(group[:, paths] for group in self.log_partition)
-        return DrawnLeaves(self.leaves, eta, log_partition, self.log_mixing[:, :, paths])
+        mixing = self.log_mixing[:, :, paths]
+        return DrawnLeaves(self.leaves, eta, log_partition, mixing, self.power)
 
     def natural(self, column: int) -> NaturalForm | None:
         """The column's leaves as exponential families."""
         places = self.leaves.places[column]
-        constant = np.stack([-self.log_partition[group][position] for group, position in places])
+        constant = np.stack(
+            [-self.power * self.log_partition[group][position] for group, position in places]
+        )
         if len(places) > 1:
             member = int(np.searchsorted(self.leaves.mixed, column))
             constant += self.log_mixing[member, : len(places)]
@@ -177,6 +189,11 @@ class PredictiveLeaves:
     leaves: Leaves
     hyper: tuple[Array, ...]
     log_mixing: Array
+
+    @property
+    def power(self) -> float:
+        """1: there is nothing to temper once parameters are integrated out."""
+        return 1.0
 
     def log_probabilities(self, group: int) -> Array:
         """Log probabilities of a one-hot group; shape (g, paths, leaves, categories)."""

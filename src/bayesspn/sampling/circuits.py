@@ -69,15 +69,18 @@ def reach_components(rng: np.random.Generator, model: Model, state: State) -> Re
     return Reach(state, log_shares - np.logaddexp.reduce(log_shares), complete)
 
 
-def draw_parameters(key: Key, sweep: int, model: Model, reach: Reach) -> Circuit:
-    """Draw w, θ and ω of the components in reach."""
+def draw_parameters(
+    key: Key, sweep: int, model: Model, reach: Reach, power: float = 1.0
+) -> Circuit:
+    """Draw w, θ and ω of the components in reach; densities of cells are raised to a power."""
     state = reach.state
     log_weights = draw_weights(
         key.generator(sweep, Stream.WEIGHTS),
         state.hyper.alpha,
         component_edges(model, state.edge_counts),
     )
-    densities = draw_leaf_parameters(key.generator(sweep, Stream.LEAVES), model.leaves, state)
+    rng = key.generator(sweep, Stream.LEAVES)
+    densities = draw_leaf_parameters(rng, model.leaves, state, power)
     return Circuit(state.scope, join_weights(log_weights, reach.log_shares), densities)
 
 

@@ -13,20 +13,26 @@ from bayesspn.model import Hyper
 from bayesspn.sampling.state import State, counts_and_totals, mixing_concentration, model_counts
 
 
-def posterior_hyper(leaves: Leaves, hyper: Hyper, statistics: Statistics) -> list[Array]:
+def posterior_hyper(
+    leaves: Leaves, hyper: Hyper, statistics: Statistics, power: float = 1.0
+) -> list[Array]:
     """Hyper-parameters of θ given the statistics; one array (g, paths, leaves, h) per group."""
     return [
-        group.family.posterior(group.hyper(phi), *counts_and_totals(group, slots))
+        group.family.posterior(group.hyper(phi), *counts_and_totals(group, slots, power))
         for group, phi, slots in zip(leaves.groups, hyper.phi, statistics, strict=True)
     ]
 
 
-def draw_leaf_parameters(rng: np.random.Generator, leaves: Leaves, state: State) -> DrawnLeaves:
-    """Draw θ and ω of every leaf in scope from their conjugate posteriors."""
+def draw_leaf_parameters(
+    rng: np.random.Generator, leaves: Leaves, state: State, power: float = 1.0
+) -> DrawnLeaves:
+    """Draw θ and ω of every leaf in scope from their conjugate posteriors.
+
+    With a ``power``, densities of cells are raised to it: θ sees that share of every cell.
+    """
     eta, log_partition = [], []
-    for group, hyper in zip(
-        leaves.groups, posterior_hyper(leaves, state.hyper, state.statistics), strict=True
-    ):
+    posterior = posterior_hyper(leaves, state.hyper, state.statistics, power)
+    for group, hyper in zip(leaves.groups, posterior, strict=True):
         drawn = group.family.draw_parameters(rng, hyper)
         eta.append(drawn[0])
         log_partition.append(drawn[1])
@@ -35,7 +41,7 @@ def draw_leaf_parameters(rng: np.random.Generator, leaves: Leaves, state: State)
     present = concentration > 0
     log_gamma[present] = draw_log_gamma(rng, concentration[present])
     log_mixing = log_gamma - np.logaddexp.reduce(log_gamma, axis=1, keepdims=True)
-    return DrawnLeaves(leaves, tuple(eta), tuple(log_partition), log_mixing)
+    return DrawnLeaves(leaves, tuple(eta), tuple(log_partition), log_mixing, power)
 
 
 def predictive_leaves(leaves: Leaves, state: State) -> PredictiveLeaves:

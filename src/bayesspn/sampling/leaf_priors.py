@@ -24,6 +24,7 @@ def draw_leaf_priors(
     model: Model,
     phi: tuple[Array, ...],
     statistics: Statistics,
+    power: float = 1.0,
 ) -> tuple[Array, ...]:
     """Update one random coordinate of φ for a random subset of every group.
 
@@ -33,20 +34,20 @@ def draw_leaf_priors(
     if not model.learn_leaf_priors:
         return phi
     return tuple(
-        _draw_group(rng, group, values, slots)
+        _draw_group(rng, group, values, slots, power)
         for group, values, slots in zip(model.leaves.groups, phi, statistics, strict=True)
     )
 
 
 def _draw_group(
-    rng: np.random.Generator, group: LeafGroup, phi: Array, slots: NDArray[Any]
+    rng: np.random.Generator, group: LeafGroup, phi: Array, slots: NDArray[Any], power: float
 ) -> Array:
     size = min(len(group), max(_AT_LEAST, int(_SHARE * len(group))))
     members = rng.choice(len(group), size=size, replace=False)
     coordinate = rng.integers(phi.shape[1], size=size)
     center = group.center[members, coordinate]
     spread = group.spread[members, coordinate]
-    n, totals = counts_and_totals(group, slots[members])
+    n, totals = counts_and_totals(group, slots[members], power)
     constants = group.constants[members]
 
     def log_density(x: Array) -> Array:

@@ -28,8 +28,12 @@ from bayesspn.special import log_rising
 _CHUNK_CELLS = 2_000_000
 
 
-def region_evidence(dictionary: Dictionary, hyper: Hyper, sums: RowSums) -> Array:
+def region_evidence(
+    dictionary: Dictionary, hyper: Hyper, sums: RowSums, power: float = 1.0
+) -> Array:
     """Log marginal likelihood m[R, d] of each column in each leaf region, in scope or not.
+
+    With a ``power``, densities of cells are raised to it.
 
     Returns
     -------
@@ -40,7 +44,7 @@ def region_evidence(dictionary: Dictionary, hyper: Hyper, sums: RowSums) -> Arra
     evidence = np.zeros((len(leaves.columns), regions))
     for g, group in enumerate(leaves.groups):
         prior = group.hyper(hyper.phi[g])
-        if group.family.one_hot:
+        if group.family.one_hot and power == 1.0:
             marginal = np.empty((len(group), regions))
             run_tasks(
                 categorical_evidence, len(group), marginal, prior[:, 0, 0], sums.statistics[g]
@@ -51,7 +55,7 @@ def region_evidence(dictionary: Dictionary, hyper: Hyper, sums: RowSums) -> Arra
         for start in range(0, len(group), chunk):
             members = slice(start, start + chunk)
             slots = _unscaled(dictionary, g, sums)[members]
-            n, totals = counts_and_totals(group, slots)
+            n, totals = counts_and_totals(group, slots, power)
             marginal = group.family.log_marginal(prior[members], n, totals).sum(axis=2)
             evidence[group.columns[members]] += marginal
     if leaves.mixed.size:

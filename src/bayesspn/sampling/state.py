@@ -39,12 +39,19 @@ class State(NamedTuple):
     statistics: Statistics
 
 
-def counts_and_totals(group: LeafGroup, statistics: NDArray[Any]) -> tuple[Array, Array]:
-    """Split slots (..., slots) into the count n (...) and the totals ΣT (..., t)."""
+def counts_and_totals(
+    group: LeafGroup, statistics: NDArray[Any], power: float = 1.0
+) -> tuple[Array, Array]:
+    """Split slots (..., slots) into the count n (...) and the totals ΣT (..., t).
+
+    Cells whose densities are raised to a power count as much.
+    """
     if group.family.one_hot:
         totals = statistics.astype(np.float64)
-        return totals.sum(axis=-1), totals
-    return statistics[..., 0], statistics[..., 1:]
+        n = totals.sum(axis=-1)
+    else:
+        n, totals = statistics[..., 0], statistics[..., 1:]
+    return (n, totals) if power == 1.0 else (power * n, power * totals)
 
 
 def statistics_in_scope(dictionary: Dictionary, scope: Scope, statistics: Statistics) -> Statistics:

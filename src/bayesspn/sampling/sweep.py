@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bayesspn.engine.circuit import Address
+from bayesspn.engine.circuit import Address, Circuit
 from bayesspn.engine.shards import Shards
 from bayesspn.model import Hyper, Model
 from bayesspn.randomness import Key, Stream
@@ -46,7 +46,9 @@ class SweepInfo(NamedTuple):
     scope_changes: int
 
 
-def draw_hyper_parameters(key: Key, sweep: int, model: Model, state: State) -> Hyper:
+def draw_hyper_parameters(
+    key: Key, sweep: int, model: Model, state: State, power: float = 1.0
+) -> Hyper:
     """Draw α, β, mixing, φ and the concentration given scope, counts and statistics."""
     hyper = state.hyper
     rng = key.generator(sweep, Stream.CONCENTRATIONS)
@@ -56,7 +58,7 @@ def draw_hyper_parameters(key: Key, sweep: int, model: Model, state: State) -> H
     sizes = component_sizes(model, state.edge_counts)
     concentration = draw_concentration(rng, model, hyper.concentration, sizes)
     rng = key.generator(sweep, Stream.LEAF_PRIORS)
-    phi = draw_leaf_priors(rng, model, hyper.phi, state.statistics)
+    phi = draw_leaf_priors(rng, model, hyper.phi, state.statistics, power)
     return Hyper(alpha, beta, mixing, phi, concentration)
 
 
@@ -78,24 +80,37 @@ def draw_sweep(
     """
     reach = reach_components(key.generator(sweep, Stream.COMPONENTS), model, state)
     circuit = draw_parameters(key, sweep, model, reach)
+    if reach.complete:
+        return draw_rest(key, sweep, model, shards, state.hyper, circuit)
+    sums = shards.row_pass(circuit, Address(key.words(), sweep))
+    state = exchange_blocks(key.generator(sweep, Stream.EXCHANGES), model, state)
+    state = state._replace(hyper=draw_hyper_parameters(key, sweep, model, state))
+    return state, SweepInfo(sums.log_likelihood / shards.n_rows, 0)
+
+
+def draw_rest(
+    key: Key, sweep: int, model: Model, shards: Shards, hyper: Hyper, circuit: Circuit
+) -> tuple[State, SweepInfo]:
+    """The part of a sweep that follows once parameters are drawn: z and s, y, hyper-parameters.
+
+    If the densities of the circuit's leaves are raised to a power, so are those of all steps.
+    """
+    power = circuit.densities.power
     sums = shards.row_pass(circuit, Address(key.words(), sweep))
     log_likelihood = sums.log_likelihood / shards.n_rows
-    changes = 0
-    if reach.complete:
-        scope = circuit.scope
-        if model.infinite:
-            scope, sums = reseat_rows(key, sweep, model, shards, state.hyper, circuit, sums)
-            used = np.flatnonzero(component_sizes(model, sums.edge_counts))
-            blocks = blocks_of(model, used)
-            sums = take_from_sums(scope, sums, blocks)
-            scope = take_from_scope(model, scope, blocks)
-        evidence = region_evidence(shards.dictionary, state.hyper, sums)
-        before, beta = scope, float(state.hyper.beta[0])
-        scope = draw_scopes(key.generator(sweep, Stream.SCOPES), before, evidence, beta)
-        changes = int((scope.leaf_regions != before.leaf_regions).sum())
-        statistics = statistics_in_scope(shards.dictionary, scope, sums.statistics)
-        state = State(scope, state.hyper, sums.edge_counts, statistics)
+    before = circuit.scope
+    if model.infinite:
+        before, sums = reseat_rows(key, sweep, model, shards, hyper, circuit, sums)
+        blocks = blocks_of(model, np.flatnonzero(component_sizes(model, sums.edge_counts)))
+        sums = take_from_sums(before, sums, blocks)
+        before = take_from_scope(model, before, blocks)
+    evidence = region_evidence(shards.dictionary, hyper, sums, power)
+    rng = key.generator(sweep, Stream.SCOPES)
+    scope = draw_scopes(rng, before, evidence, float(hyper.beta[0]))
+    changes = int((scope.leaf_regions != before.leaf_regions).sum())
+    statistics = statistics_in_scope(shards.dictionary, scope, sums.statistics)
+    state = State(scope, hyper, sums.edge_counts, statistics)
     if model.infinite:
         state = exchange_blocks(key.generator(sweep, Stream.EXCHANGES), model, state)
-    state = state._replace(hyper=draw_hyper_parameters(key, sweep, model, state))
+    state = state._replace(hyper=draw_hyper_parameters(key, sweep, model, state, power))
     return state, SweepInfo(log_likelihood, changes)
