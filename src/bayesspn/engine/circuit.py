@@ -111,12 +111,17 @@ class RowSums(NamedTuple):
     @property
     def log_likelihood(self) -> float:
         """Sum over the rows of log p(x_n | w, θ, y)."""
-        return self.fixed_log_likelihood / _UNITS
+        return from_fixed_point(self.fixed_log_likelihood)
 
 
 def fixed_point(scores: Array) -> int:
     """Sum of log densities as an integer, which does not depend on the order of the rows."""
     return int(np.rint(_UNITS * scores).astype(np.int64).sum())
+
+
+def from_fixed_point(total: int) -> float:
+    """The sum that `fixed_point` gave as an integer."""
+    return total / _UNITS
 
 
 def add_row_sums(shards: Sequence[RowSums]) -> RowSums:

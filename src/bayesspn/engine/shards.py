@@ -15,7 +15,14 @@ from numpy.typing import NDArray
 
 from bayesspn.dictionaries import Dictionary
 from bayesspn.engine import compiled
-from bayesspn.engine.circuit import Address, Circuit, RowSums, add_row_sums
+from bayesspn.engine.circuit import (
+    Address,
+    Circuit,
+    RowSums,
+    add_row_sums,
+    fixed_point,
+    from_fixed_point,
+)
 from bayesspn.leaves.family import Array
 from bayesspn.rows import EncodedRows
 
@@ -37,6 +44,9 @@ class Shards(Protocol):
 
     def row_pass(self, circuit: Circuit, address: Address) -> RowSums:
         """Draw z and s for every row and add up what they say."""
+
+    def log_likelihood(self, circuit: Circuit) -> float:
+        """Sum of the log densities of all rows."""
 
     def values(self, row_ids: IntArray) -> Array:
         """Values of some rows, NaN where missing; shape (row_ids, columns)."""
@@ -74,6 +84,11 @@ class LocalShards:
         """Draw z and s for every row and add up what they say."""
         parts = [self._row_pass(circuit, part, address) for part in self._parts]
         return parts[0] if len(parts) == 1 else add_row_sums(parts)
+
+    def log_likelihood(self, circuit: Circuit) -> float:
+        """Sum of the log densities of all rows."""
+        parts = [fixed_point(compiled.log_likelihood(circuit, part)) for part in self._parts]
+        return from_fixed_point(sum(parts))
 
     def values(self, row_ids: IntArray) -> Array:
         """Values of some rows, NaN where missing; shape (row_ids, columns)."""

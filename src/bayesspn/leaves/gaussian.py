@@ -78,7 +78,7 @@ class Gaussian(Family):
         m, kappa, a, b, limit = np.moveaxis(hyper, -1, 0)
         total, square = totals[..., 0], totals[..., 1]
         kappa_n = kappa + n
-        mean = total / np.maximum(n, 1.0)
+        mean = total / np.where(n > 0, n, 1.0)  # counts are fractions when densities are tempered
         scatter = np.maximum(square - total * mean, 0.0)
         b_n = b + 0.5 * (scatter + kappa * n / kappa_n * (mean - m) ** 2)
         m_n = (kappa * m + total) / kappa_n
