@@ -251,7 +251,9 @@ QUICK.append(("everything", "cross"))
 
 @pytest.mark.parametrize(("name", "graph"), QUICK)
 def test_move_leaves_the_joint_distribution_unchanged(name, graph):
-    assert worst_deviation(MOVES[name], graph, replicates=600, seed=1) < ALLOWED
+    # a replicate of everything takes three whole sweeps, and its parts have tests of their own
+    replicates = 300 if name == "everything" else 600
+    assert worst_deviation(MOVES[name], graph, replicates, seed=1) < ALLOWED
 
 
 @pytest.mark.long
