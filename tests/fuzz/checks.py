@@ -276,7 +276,7 @@ class Trial:
         if column.kind in ("real", "integer", "count", "binary"):
             place = self.schema.position(column.name)
             low, high = self.model.posterior_.model.leaves.columns[place].plausible
-            room = 1e-6 * (high - low)
+            room = _room(low, high)
             known = given is not None and place in self.model._view().given(given).evidence
             inside = low - room <= answer.value <= high + room
             assert known or inside, f"mean of {column.name!r}: {answer.value}, {low} to {high}"
@@ -399,7 +399,7 @@ class Trial:
             if model is not None:
                 mean, deviation = model.predict(self.features, return_std=True)
                 low, high = model.posterior_.model.leaves.columns[-1].plausible
-                room = 1e-6 * (high - low)
+                room = _room(low, high)
                 assert ((mean >= low - room) & (mean <= high + room)).all(), f"means {mean}"
                 assert (deviation >= 0).all()
                 assert np.isfinite(deviation).all()
@@ -420,6 +420,11 @@ def _check_interval(answer: Any) -> None:
     assert not np.isnan(value).any()
     assert not np.isnan(low).any()
     assert (low <= high).all()
+
+
+def _room(low: float, high: float) -> float:
+    """How far a mean may lie beyond its range: by rounding, also around huge offsets."""
+    return float(1e-6 * (high - low) + 4 * np.spacing(max(abs(low), abs(high))))
 
 
 def _finite(value: float) -> float:
