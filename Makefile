@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 RIVALS := .rivals
 
-.PHONY: demo test test-long fuzz lint docs transcript reach-paper bench bench-scoring bench-growth \
+.PHONY: demo compiled test test-long fuzz lint docs transcript reach-paper bench bench-scoring bench-growth \
 	bench-quality bench-imputation clean
 
 $(READY): pyproject.toml
@@ -30,8 +30,13 @@ docs: $(READY)
 transcript: $(READY)
 	$(BIN)/python experiments/transcript.py $(if $(DATA),--data $(DATA))
 
-test: lint docs
-	$(BIN)/pytest -m "not long" -n 2
+# compiles the engine once, by random tables through all of it, before many tests need it
+compiled: $(READY)
+	$(BIN)/pytest -q -m "not long" tests/fuzz
+
+test: $(READY)
+	$(MAKE) --no-print-directory --jobs=2 --output-sync=target lint docs compiled
+	$(BIN)/pytest -m "not long" -n 2 --ignore=tests/fuzz
 
 test-long: $(READY)
 	$(BIN)/pytest -m long -n 2

@@ -31,6 +31,7 @@ from typing import Any
 import numpy as np
 import sklearn
 from numpy.typing import NDArray
+from scipy.special import logsumexp
 from sklearn.ensemble import ExtraTreesRegressor
 from sklearn.experimental import enable_iterative_imputer  # noqa: F401
 from sklearn.impute import IterativeImputer, KNNImputer
@@ -45,11 +46,18 @@ NAMES = ("abalone", "wine", "german", "adult")
 MASKS = ("p0.1_s1111", "p0.5_s1111")
 SEED = 1
 
-#: Sampling for all tables. Few draws are kept of many sweeps, since filling in goes through each.
-SAMPLING = {"chains": 4, "burn_in": 120, "draws": 8, "thin": 10}
+#: Sampling. Chains disagree, so an average over many is better than one over many draws of few, and
+#: filling in goes through every draw.
+SAMPLING = {"chains": 8, "burn_in": 100, "draws": 2, "thin": 15}
 
-#: States per region other than the default, chosen with validation cells.
-STATES = {"abalone": 40, "wine": 64}
+#: What differs from this and from the default graph, chosen with validation cells; adult has fewer
+#: chains for the time they take.
+SETTINGS = {
+    "abalone": {"sums": 40},
+    "wine": {"sums": 64},
+    "german": {"chains": 12},
+    "adult": {"chains": 4, "burn_in": 70},
+}
 
 BoolArray = NDArray[np.bool_]
 
@@ -227,8 +235,7 @@ class Ours:
     """What `SPNImputer` did: filled table, seconds to fit and fill, held-out log-likelihood."""
 
     filled: Array
-    fit: float
-    transform: float
+    seconds: float
     log_likelihood: float
     model: SPNImputer
 
@@ -239,14 +246,14 @@ def fill_ours(task: Task, cells: BoolArray, parameters: dict[str, Any]) -> Ours:
     model = SPNImputer(schema=choose_schema(task), n_jobs=-1, random_state=SEED, **parameters)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that chains disagree shows in R-hat
-        model.fit(seen)
-    fitted = time.perf_counter()
-    filled = np.asarray(model.transform(seen), dtype=np.float64)
-    done = time.perf_counter()
+        filled = np.asarray(model.fit_transform(seen), dtype=np.float64)
+    seconds = time.perf_counter() - begin
     rows = (cells & ~np.isnan(task.X)).any(axis=1)
     both = np.where(task.hidden & ~cells, np.nan, task.X)[rows]
-    gains = model.posterior_.score_samples(both) - model.posterior_.score_samples(seen[rows])
-    return Ours(filled, fitted - begin, done - fitted, float(gains.mean()), model)
+    # the posterior knows the observed cells of these rows, so all draws count the same
+    gains = model.posterior_.score_draws(both) - model.posterior_.score_draws(seen[rows])
+    averages = logsumexp(gains, axis=0) - np.log(len(gains))
+    return Ours(filled, seconds, float(averages.mean()), model)
 
 
 # The table ----------------------------------------------------------------------------------------
@@ -267,8 +274,8 @@ def measure(
             warnings.simplefilter("ignore")  # iterative imputers say that they did not converge
             filled = rival.fill(task)
         scores[title] = (*score(task, filled, cells), time.perf_counter() - begin)
-    chosen = {"sums": STATES[name]} if name in STATES else {}
-    ours = fill_ours(task, cells, SAMPLING | chosen | dict(arguments.set or ()))
+    parameters = SAMPLING | SETTINGS.get(name, {}) | dict(arguments.set or ())
+    ours = fill_ours(task, cells, parameters)
     error, accuracy = score(task, ours.filled, cells)
     case = f"{name} {mask[1:4]}"
     lines: list[tuple[str, ...]] = []
@@ -291,7 +298,7 @@ def measure(
             "SPNImputer",
             _mark(error, error < least),
             _mark(accuracy, accuracy > most),
-            f"{ours.fit:.1f} + {ours.transform:.1f}",
+            f"{ours.seconds:.1f}",
             f"{ours.log_likelihood:.3f}",
         )
     )
@@ -300,7 +307,7 @@ def measure(
         f"{case}: ours {error:.4f} ({_compare(error < least)} {least:.4f}), "
         f"{accuracy:.4f} ({_compare(accuracy > most)} {most:.4f}); {graph.partitions} × "
         f"{graph.leaves}, R-hat {ours.model.rhat_:.2f}, log-likelihood {ours.log_likelihood:.3f}, "
-        f"fit {ours.fit:.0f} s, transform {ours.transform:.0f} s",
+        f"{ours.seconds:.0f} s",
         file=sys.stderr,
         flush=True,
     )

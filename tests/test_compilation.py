@@ -60,7 +60,8 @@ def test_code_is_compiled_again_when_a_function_it_calls_changes(tmp_path, elsew
     assert run(tmp_path, environment) == ["10", "True", "0"]
 
 
-def test_a_folder_that_cannot_be_written_is_left_alone(tmp_path):
+def test_a_folder_that_cannot_be_written_is_left_alone(tmp_path, monkeypatch):
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
     package = tmp_path / "package"
     package.mkdir()
     (package / "a.py").write_text("")

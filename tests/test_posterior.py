@@ -137,12 +137,17 @@ def test_sampled_rows_follow_the_predictive_distribution(binary):
     assert (np.abs(frequency - probability) < 4.5 * error).all()
 
 
-def test_completed_rows_follow_the_conditional_distribution(binary):
+@pytest.mark.parametrize("fitted", [False, True])
+def test_completed_rows_follow_the_conditional_distribution(binary, fitted):
     given = np.array([np.nan, 1.0, np.nan, 0.0])
-    completed = binary.complete(np.tile(given, (20_000, 1)), seed=4)
+    completed = binary.complete(np.tile(given, (20_000, 1)), seed=4, fitted=fitted)
     assert (completed[:, [1, 3]] == [1.0, 0.0]).all()
     possible = ALL_ROWS[(ALL_ROWS[:, 1] == 1) & (ALL_ROWS[:, 3] == 0)]
-    probability = np.exp(binary.score_samples(possible) - binary.score_samples(given[None]))
+    if fitted:  # the average of the draws' own conditionals
+        conditional = binary.score_draws(possible) - binary.score_draws(given[None])
+        probability = np.exp(conditional).mean(axis=0)
+    else:
+        probability = np.exp(binary.score_samples(possible) - binary.score_samples(given[None]))
     codes = completed[:, 0] * 2 + completed[:, 2]
     frequency = np.bincount(codes.astype(int), minlength=4) / len(completed)
     error = np.sqrt(probability * (1 - probability) / len(completed))

@@ -21,6 +21,7 @@ from bayesspn.leaves.family import Array
 from bayesspn.model import Model
 from bayesspn.queries.networks import Networks, stack_networks
 from bayesspn.queries.passes import evaluate
+from bayesspn.queries.row_averages import draw_weights, even_weights
 from bayesspn.randomness import Key, Stream
 from bayesspn.rows import EncodedRows, check_values, encode_rows
 from bayesspn.sampling.chains import Chain
@@ -145,7 +146,7 @@ class Posterior:
         """Draw new rows from the posterior predictive; shape (n, columns)."""
         return self.complete(np.full((n, self.model.n_columns), np.nan), seed)
 
-    def complete(self, X: Array, seed: int) -> Array:
+    def complete(self, X: Array, seed: int, *, fitted: bool = False) -> Array:
         """Draw the missing cells of every row from their joint conditional; shape of X.
 
         Parameters
@@ -154,6 +155,9 @@ class Posterior:
             NaN marks the cells to draw.
         seed : int
             The same seed gives the same cells.
+        fitted : bool, default=False
+            Whether these are the rows that the posterior was given. Its draws know them already,
+            so each is as good as another; for new rows, those that explain a row count more.
 
         Raises
         ------
@@ -164,10 +168,10 @@ class Posterior:
         completed = np.empty_like(X)
         for part, start in enumerate(range(0, len(X), _COMPLETED_TOGETHER)):
             rows = slice(start, start + _COMPLETED_TOGETHER)
-            completed[rows] = self._complete_part(X[rows], Key(seed, part), start)
+            completed[rows] = self._complete_part(X[rows], Key(seed, part), start, fitted)
         return completed
 
-    def _complete_part(self, X: Array, key: Key, first_row: int) -> Array:
+    def _complete_part(self, X: Array, key: Key, first_row: int, fitted: bool) -> Array:
         rng = key.generator(0, Stream.LEAVES)
         scores = self.score_draws(X)
         impossible = np.flatnonzero(np.isneginf(scores).all(axis=0))
@@ -175,7 +179,8 @@ class Posterior:
             raise ValueError(
                 f"row {first_row + impossible[0]}: its observed cells have probability zero"
             )
-        weights = np.cumsum(np.exp(scores - scores.max(axis=0)), axis=0)
+        weigh = even_weights if fitted else draw_weights
+        weights = np.cumsum(weigh(scores), axis=0)
         chosen = (rng.random(len(X)) * weights[-1] >= weights).sum(axis=0)
         completed = X.copy()
         for index, circuit in enumerate(self.circuits()):

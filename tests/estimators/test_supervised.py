@@ -14,6 +14,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import bayesspn
 from bayesspn import SPNClassifier, SPNImputer, SPNRegressor
+from bayesspn.estimators.imputation import average_cells
+from bayesspn.posterior import Posterior
+from bayesspn.tables import encode
 
 # chains this short do not agree, and need not
 pytestmark = pytest.mark.filterwarnings("ignore:the chains do not agree")
@@ -124,6 +127,26 @@ def test_best_imputations_are_answers_of_the_joint(mixed):
         model.joint_.expectation("size", given=given), rel=1e-5
     )
     assert filled["city"].iloc[0] == model.joint_.mode("city", given=given)
+
+
+def test_all_draws_count_the_same_for_the_rows_they_were_given(mixed):
+    """For new rows, a draw counts as much as it explains the row."""
+    table = mixed[["size", "city", "visits"]]
+    model = SPNImputer(**QUICK | {"chains": 2, "draws": 3})
+    filled = model.fit_transform(table)
+    posterior = model.posterior_
+    values = encode(table, model.schema_)
+    hole = np.isnan(values[:, 0])
+    alone = [Posterior(posterior.model, ((draw,),)) for chain in posterior.draws for draw in chain]
+    moments = np.stack([average_cells(draw, values, [0])[0][hole] for draw in alone])
+    even = moments.mean(axis=0)
+    known = even[:, 1] / even[:, 0]
+    np.testing.assert_allclose(filled["size"][hole], known)
+    weights = np.exp(posterior.score_draws(values[hole]))[:, :, None]
+    weighed = (weights * moments).sum(axis=0) / weights.sum(axis=0)
+    new = weighed[:, 1] / weighed[:, 0]
+    np.testing.assert_allclose(model.transform(table)["size"][hole], new)
+    assert not np.allclose(known, new, rtol=1e-3)
 
 
 def test_multiple_imputations_differ_and_repeat(mixed):

@@ -10,7 +10,7 @@ import numpy as np
 from bayesspn.estimators.fitting import draw_seed
 from bayesspn.leaves.family import Array
 from bayesspn.posterior import Posterior
-from bayesspn.queries.row_averages import average_missing, draw_weights
+from bayesspn.queries.row_averages import average_missing, draw_weights, even_weights
 from bayesspn.queries.sets import ValueSet
 from bayesspn.tables import Schema, as_recorded, decode
 
@@ -18,7 +18,9 @@ from bayesspn.tables import Schema, as_recorded, decode
 _AVERAGED_TOGETHER = 16_384
 
 
-def average_cells(posterior: Posterior, X: Array, columns: Iterable[int]) -> dict[int, Array]:
+def average_cells(
+    posterior: Posterior, X: Array, columns: Iterable[int], *, fitted: bool = False
+) -> dict[int, Array]:
     """Probabilities or moments of missing cells given the observed ones of their row.
 
     They are averaged over a thinned posterior.
@@ -30,6 +32,8 @@ def average_cells(posterior: Posterior, X: Array, columns: Iterable[int]) -> dic
         NaN where a cell is missing.
     columns : iterable of int
         Columns that are wanted.
+    fitted : bool, default=False
+        Whether these are the rows that the posterior was given, so that all draws count the same.
 
     Returns
     -------
@@ -59,7 +63,8 @@ def average_cells(posterior: Posterior, X: Array, columns: Iterable[int]) -> dic
             scores[:, impossible] = posterior.score_draws(unknown)
             missing = np.isnan(part)
             part = np.where(impossible[:, None], np.nan, part)
-        averages = average_missing(networks, part, draw_weights(scores), tables)
+        weights = even_weights(scores) if fitted else draw_weights(scores)
+        averages = average_missing(networks, part, weights, tables)
         for column, average in averages.items():
             if impossible.any():
                 average[~missing[:, column]] = 0.0
@@ -67,12 +72,16 @@ def average_cells(posterior: Posterior, X: Array, columns: Iterable[int]) -> dic
     return totals
 
 
-def fill_best(posterior: Posterior, X: Array) -> Array:
-    """Missing cells filled with their most probable category or expected value; shape of X."""
+def fill_best(posterior: Posterior, X: Array, *, fitted: bool = False) -> Array:
+    """Missing cells filled with their most probable category or expected value; shape of X.
+
+    ``fitted`` is as for `average_cells`.
+    """
     missing = np.isnan(X)
     filled = X.copy()
     wanted = np.flatnonzero(missing.any(axis=0))
-    for column, average in average_cells(posterior, X, wanted.tolist()).items():
+    averages = average_cells(posterior, X, wanted.tolist(), fitted=fitted)
+    for column, average in averages.items():
         cells = missing[:, column]
         if posterior.model.leaves.columns[column].n_categories:
             filled[cells, column] = average[cells].argmax(axis=1)
@@ -81,9 +90,12 @@ def fill_best(posterior: Posterior, X: Array) -> Array:
     return filled
 
 
-def fill_drawn(posterior: Posterior, X: Array, seed: int) -> Array:
-    """Missing cells filled with a draw of all of a row together; shape of X."""
-    return posterior.complete(X, seed) if len(X) else X
+def fill_drawn(posterior: Posterior, X: Array, seed: int, *, fitted: bool = False) -> Array:
+    """Missing cells filled with a draw of all of a row together; shape of X.
+
+    ``fitted`` is as for `average_cells`.
+    """
+    return posterior.complete(X, seed, fitted=fitted) if len(X) else X
 
 
 def fill_several(posterior: Posterior, X: Array, m: int, random_state: Any) -> Iterator[Array]:

@@ -137,11 +137,36 @@ class SPNImputer(OneToOneFeatureMixin, TransformerMixin, JointModel):
         table of shape (rows, columns)
             Of the library of X.
         """
+        return self._fill(X, fitted=False)
+
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
+        """Sample the posterior given a table, and fill in the missing cells of that table.
+
+        Not quite ``fit`` and then ``transform``: the posterior already knows these rows, so all of
+        its draws count the same, while for new rows those that explain a row count more. The
+        difference matters where chains disagree.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (rows, columns)
+            NaN, None, NA and NaT mark missing cells.
+        y : ignored
+            For scikit-learn's interface.
+
+        Returns
+        -------
+        table of shape (rows, columns)
+            Of the library of X.
+        """
+        return self.fit(X)._fill(X, fitted=True)
+
+    def _fill(self, X: Any, *, fitted: bool) -> Any:
         values = self._encode(X)
         if self.strategy == "best":
-            filled = fill_best(self.posterior_, values)
+            filled = fill_best(self.posterior_, values, fitted=fitted)
         else:
-            filled = fill_drawn(self.posterior_, values, draw_seed(self.random_state))
+            seed = draw_seed(self.random_state)
+            filled = fill_drawn(self.posterior_, values, seed, fitted=fitted)
         return give_back(filled, values, self.schema_, _like(X))
 
     def impute(self, X: Any, m: int = 5, *, random_state: Any = None) -> list[Any]:

@@ -29,7 +29,7 @@ _MOST_VALUES = 4_000_000
 
 
 def draw_weights(scores: Array) -> Array:
-    """Weights of the draws for every row, from log densities (draws, rows); same shape.
+    """Weights of the draws for every new row, from log densities (draws, rows); same shape.
 
     Columns of zeros for rows that are impossible under every draw.
     """
@@ -37,6 +37,15 @@ def draw_weights(scores: Array) -> Array:
     weights = np.exp(scores - np.where(np.isneginf(top), 0.0, top))
     total = weights.sum(axis=0)
     return np.divide(weights, total, out=np.zeros_like(weights), where=total > 0)
+
+
+def even_weights(scores: Array) -> Array:
+    """Equal weights of the draws for every row, from log densities (draws, rows); same shape.
+
+    For rows that the draws were given: these know them already, and weighing draws by how well
+    they explain a row would count it twice. Draws under which a row is impossible get none.
+    """
+    return draw_weights(np.where(np.isneginf(scores), -np.inf, 0.0))
 
 
 def average_missing(
