@@ -19,6 +19,7 @@ from bayesspn.estimators.answers import (
     cells_frame,
     column_mode,
     column_quantile,
+    even_distribution,
     expected_value,
     give_back,
     is_exact,
@@ -317,6 +318,46 @@ class Questions:
 
         answer = average_draws(view, ask, interval)
         return cells_frame(view, position, (low, high), answer, interval)
+
+    def distributions(
+        self,
+        columns: Sequence[Hashable] | None = None,
+        given: Given = None,
+        *,
+        interval: float | None = None,
+        cells: int = 80,
+    ) -> dict[Hashable, pd.DataFrame]:
+        """Distributions of several columns given evidence, as plots need them.
+
+        All columns are answered together: what is given is put to the networks once.
+
+        Parameters
+        ----------
+        columns : list of column names, default=None
+            All columns if None.
+        given : str or dict, default=None
+            Evidence.
+        interval : float, default=None
+            Probability of a credible interval to give back as well.
+        cells : int, default=80
+            At most how many cells of equal width columns without categories are divided into.
+
+        Returns
+        -------
+        dict of column name to DataFrame
+            As `distribution` gives them, but with cells of equal width, of whole multiples of the
+            column's resolution, over the values seen. The outermost cells hold what lies beyond.
+        """
+        whole = isinstance(cells, int | np.integer) and not isinstance(cells, bool)
+        if not whole or cells < 1:
+            raise QuestionError(f"cells must be a whole number from 1 on, got {cells!r}")
+        view = self._view().given(given)
+        return {
+            view.schema.columns[position].name: even_distribution(
+                view, position, int(cells), interval
+            )
+            for position in view.positions(columns)
+        }
 
     def mutual_information(
         self, a: Hashable, b: Hashable, given: Given = None, *, interval: float | None = None

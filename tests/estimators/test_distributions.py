@@ -1,0 +1,136 @@
+"""Distributions over cells of equal width: the same answers as other questions give."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bayesspn import BayesianSPN
+from bayesspn.leaves.columns import describe_column
+from bayesspn.queries.grids import even_cells
+from bayesspn.tables import ColumnSchema, QuestionError, Schema
+
+
+@pytest.fixture(scope="module")
+def model():
+    rng = np.random.default_rng(0)
+    n = 120
+    kind = rng.integers(0, 3, n)
+    table = pd.DataFrame(
+        {
+            "kind": np.array(["a", "b", "c"])[kind],
+            "size": np.round(rng.normal(3.0 * kind, 1.0), 2),
+            "visits": rng.poisson(2 + 3 * kind),
+            "year": 1990 + rng.integers(0, 30, n),
+            "day": pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 300, n), unit="D"),
+            "ill": rng.random(n) < 0.3,
+        }
+    )
+    schema = Schema(
+        (
+            ColumnSchema("kind", "category", categories=("a", "b", "c")),
+            ColumnSchema("size", "real"),
+            ColumnSchema("visits", "count"),
+            ColumnSchema("year", "integer", families=("gaussian", "lognormal")),
+            ColumnSchema("day", "datetime"),
+            ColumnSchema("ill", "binary"),
+        )
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return BayesianSPN(schema=schema, chains=1, burn_in=5, draws=6, thin=1, random_state=0).fit(
+            table
+        )
+
+
+EVIDENCE = ({}, {"kind": "b"}, {"year": (1995, 2003), "ill": True}, {"size": (1.234567, None)})
+
+
+@pytest.mark.parametrize("given", EVIDENCE)
+def test_every_cell_has_the_probability_that_is_asked_for_by_itself(model, given):
+    told = model.distributions(given=given, interval=0.8)
+    assert list(told) == list(model.schema_.names)
+    for name, frame in told.items():
+        assert frame["probability"].sum() == pytest.approx(1.0, abs=1e-9)
+        for cell in (0, len(frame) // 2, len(frame) - 1):
+            row = frame.iloc[cell]
+            event = [row["value"]] if "value" in frame else (row["from"], row["to"])
+            if name == "year":  # cells end between whole numbers
+                event = (np.ceil(row["from"]), np.floor(row["to"]))
+            if "value" not in frame:
+                event = tuple(None if pd.isna(e) or np.isinf(_plain(e)) else e for e in event)
+            answer = model.probability({name: event}, given, interval=0.8)
+            assert row["probability"] == pytest.approx(answer.value, abs=1e-9)
+            assert row["low"] == pytest.approx(answer.low, abs=1e-9)
+            assert row["high"] == pytest.approx(answer.high, abs=1e-9)
+
+
+def _plain(end):
+    return end.timestamp() if isinstance(end, pd.Timestamp) else end
+
+
+def test_columns_can_be_chosen_and_cells_made_few(model):
+    told = model.distributions(["year", "kind"], cells=4)
+    assert list(told) == ["year", "kind"]
+    assert len(told["year"]) <= 4 + 2
+    with pytest.raises(QuestionError, match="cells must be"):
+        model.distributions(cells=0)
+
+
+def test_probabilities_of_sets_do_not_depend_on_what_was_tabulated_before(model):
+    fresh = BayesianSPN()
+    fresh.__dict__ |= model.__dict__
+    fresh.posterior_ = type(model.posterior_)(model.posterior_.model, model.posterior_.draws)
+    model.distributions()
+    for event in ({"year": (1995, 2003)}, {"year": (None, 2003)}, {"visits": (2, 4)}):
+        given = {"kind": "a", "size": (0.5, None)}
+        asked, again = fresh.probability(event, given), model.probability(event, given)
+        assert asked == pytest.approx(again, rel=1e-10)
+
+
+def test_far_leaves_keep_their_log_probability_when_cells_are_added_up(model):
+    """Probabilities too small for a float are not taken for zero."""
+    drawn = model.posterior_.drawn
+    year = model.schema_.position("year")
+    low, high = np.array([-np.inf, 1e6, 2e6]), np.array([1e6, 2e6, np.inf])
+    exact = drawn.some(slice(0, None)).log_mass(year, _set(1e6, np.inf))
+    drawn.masses(year, low, high)
+    assert exact.min() < -800
+    np.testing.assert_allclose(drawn.log_mass(year, _set(1e6, np.inf)), exact, rtol=1e-12)
+
+
+def _set(low, high):
+    from bayesspn.queries.sets import ValueSet
+
+    return ValueSet.of([(low, high)])
+
+
+@pytest.mark.parametrize(
+    ("values", "resolution"),
+    [
+        ([5.0, 5.0, 5.0], 1.0),
+        ([0.0, 1e-9, 3e-9], None),
+        ([1e140, 2e140], 1e130),
+        ([-3.5, 0.0, 1000.0], 0.5),
+        ([1.0, 1.0 + 1e-15], 0.0),
+    ],
+)
+def test_cells_of_odd_ranges_ascend_and_cover_everything(values, resolution):
+    column = describe_column("x", np.array(values), "gaussian", resolution=resolution)
+    low, high = even_cells(column, (values[0], values[-1]), 10)
+    assert low[0] == -np.inf
+    assert high[-1] == np.inf
+    assert (low[1:] == high[:-1]).all()
+    assert (np.diff(high[:-1]) > 0).all()
+    assert len(low) <= 10 + 3
+    assert high[0] <= values[0]
+    assert low[-1] >= values[-1]
+
+
+def test_an_outlier_does_not_push_the_rest_together():
+    column = describe_column("x", np.array([0.0, 5.0, 1e6]), "gaussian", resolution=1.0)
+    low, high = even_cells(column, (0.0, 10.0), 10)
+    assert low[-1] < 30
