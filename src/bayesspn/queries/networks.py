@@ -150,7 +150,9 @@ class Networks:
             return masses
 
         key = (column, low.tobytes(), high.tobytes())
-        if key not in self._tables and _is_division(low, high):
+        if key not in self._tables and _is_division(
+            low, high, self.leaves.columns[column].discrete
+        ):
             divisions = self._divisions.setdefault(column, [])
             if all(known != key for _, _, known in divisions):
                 divisions.append((low, high, key))
@@ -195,10 +197,9 @@ class Networks:
         return values.reshape(*before, self.n_draws, self.graph.n_paths, leaves)
 
 
-def _is_division(low: Array, high: Array) -> bool:
-    """Whether intervals follow each other without gaps, those of whole numbers one after another."""
-    ends = high[:-1]
-    return bool((low[1:] == ends).all() or ((low[1:] == ends + 1) & (ends == np.rint(ends))).all())
+def _is_division(low: Array, high: Array, discrete: bool) -> bool:
+    """Whether intervals follow each other without gaps; whole numbers, one after another."""
+    return bool((low[1:] == high[:-1] + (1.0 if discrete else 0.0)).all())
 
 
 def stack_networks(circuits: Iterable[Circuit]) -> Networks:
