@@ -134,3 +134,40 @@ def test_an_outlier_does_not_push_the_rest_together():
     column = describe_column("x", np.array([0.0, 5.0, 1e6]), "gaussian", resolution=1.0)
     low, _ = even_cells(column, (0.0, 10.0), 10)
     assert low[-1] < 30
+
+
+def test_replicates_differ_as_much_as_networks_of_the_posterior_do(model):
+    """Shares of a category vary with the networks, more than rows drawn from one would."""
+    tables = model.replicates(400, 6, random_state=0)
+    assert [len(table) for table in tables] == [400] * 6
+    assert tables[0].dtypes.equals(model.sample(5).dtypes)
+    share = np.array([(table["kind"] == "a").mean() for table in tables])
+    each = np.array(
+        [
+            type(model.joint_)(model._whole())
+            .replicates(20_000, 6, random_state=s)[k]["kind"]
+            .eq("a")
+            .mean()
+            for s, k in ((1, 0), (1, 5))
+        ]
+    )
+    # the same networks give the same shares, up to drawing 400 rows: five standard deviations
+    assert np.abs(share[[0, 5]] - each).max() < 5 * np.sqrt(0.25 / 400)
+    given = model.replicates(50, 2, {"kind": "b", "year": (1995, 2003)}, random_state=0)
+    assert all((table["kind"] == "b").all() for table in given)
+    assert all(table["year"].between(1995, 2003).all() for table in given)
+    with pytest.raises(ValueError, match="tables must be"):
+        model.replicates(5, 0)
+
+
+def test_strength_of_dependence_is_a_correlation_for_gaussians():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=400)
+    table = pd.DataFrame({"x": x, "y": 0.8 * x + 0.6 * rng.normal(size=400), "z": x[::-1]})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fitted = BayesianSPN(chains=1, burn_in=40, draws=5, random_state=0).fit(table)
+    strength = fitted.dependence_strength()
+    assert strength.loc["x", "y"] == pytest.approx(0.8, abs=0.1)
+    assert strength.loc["x", "z"] < 0.3
+    assert (np.diag(strength) == 1).all()

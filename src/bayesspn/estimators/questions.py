@@ -31,6 +31,7 @@ from bayesspn.estimators.row_questions import (
     anomaly_scores,
     cell_surprises,
     draw_plausible,
+    draw_replicates,
     log_conditional,
     log_conditional_draws,
 )
@@ -266,6 +267,37 @@ class Questions:
         seed = int(check_random_state(random_state).randint(_LARGEST_SEED))
         return give_back(view, draw_plausible(view, int(n_samples), seed))
 
+    def replicates(
+        self, n_samples: int, tables: int, given: Given = None, *, random_state: Any = None
+    ) -> list[Any]:
+        """Draw several tables, each from one network of the posterior: for predictive checks.
+
+        Rows of `sample` come from the average of all networks. Tables of `replicates` differ from
+        each other as tables of the same origin would, for all the model knows.
+
+        Parameters
+        ----------
+        n_samples : int
+            Rows of a table.
+        tables : int
+            Number of tables.
+        given : str or dict, default=None
+            Evidence that all rows agree with.
+        random_state : int, RandomState or None, default=None
+
+        Returns
+        -------
+        list of tables of shape (n_samples, columns)
+            Of the library and types of the table that was learned from.
+        """
+        view = self._view().given(given)
+        for name, value in (("n_samples", n_samples), ("tables", tables)):
+            if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
+                raise ValueError(f"{name} must be a whole number from 1 on, got {value!r}")
+        seed = int(check_random_state(random_state).randint(_LARGEST_SEED))
+        drawn = draw_replicates(view, int(n_samples), int(tables), seed)
+        return [give_back(view, rows) for rows in drawn]
+
     def marginal(self, columns: Sequence[Hashable]) -> Conditional:
         """The joint distribution of some columns; answers the same questions.
 
@@ -406,6 +438,25 @@ class Questions:
             Share of the posterior's draws under which the mutual information of two columns
             exceeds the threshold; 1 on the diagonal.
         """
+        share = (self._information_draws() > threshold).mean(axis=0)
+        return self._square_frame(share)
+
+    def dependence_strength(self) -> pd.DataFrame:
+        """How strongly two columns depend on each other, for all pairs.
+
+        Returns
+        -------
+        DataFrame of shape (columns, columns)
+            Mutual information I on the scale of correlations, √(1 − exp(−2 I)), averaged over the
+            posterior's draws: 0 for independent columns, the absolute correlation for Gaussian
+            ones; 1 on the diagonal. Columns without categories are divided into twelve cells, so
+            that it stays below 1.
+        """
+        strength = np.sqrt(-np.expm1(-2.0 * self._information_draws())).mean(axis=0)
+        return self._square_frame(strength)
+
+    def _information_draws(self) -> Array:
+        """Mutual information of all pairs under some draws; (draws, columns, columns)."""
         view = self._view()
         if view.evidence:
             raise QuestionError("dependence is of the whole table; ask mutual_information instead")
@@ -414,11 +465,13 @@ class Questions:
         networks = networks.some(slice(0, None, step))
         inquiry = Inquiry(networks, {})
         cells = {p: view.cells(inquiry, p, _DEPENDENCE_CELLS) for p in view.columns}
-        information = pairwise_information(inquiry, cells)
-        share = (information > threshold).mean(axis=0)
-        np.fill_diagonal(share, 1.0)
-        names = list(view.shown.names)
-        return pd.DataFrame(share, index=names, columns=names)
+        return pairwise_information(inquiry, cells)
+
+    def _square_frame(self, values: Array) -> pd.DataFrame:
+        values = values.copy()
+        np.fill_diagonal(values, 1.0)
+        names = list(self._view().shown.names)
+        return pd.DataFrame(values, index=names, columns=names)
 
     def anomaly_score(self, X: Any, *, random_state: Any = 0) -> Array:
         """How much less likely rows are than the model expects of rows with the same cells.

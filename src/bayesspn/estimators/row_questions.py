@@ -138,6 +138,26 @@ def _draw_some(view: View, n: int, seeds: np.random.SeedSequence) -> Array:
     return np.concatenate(parts)
 
 
+def draw_replicates(view: View, n: int, tables: int, seed: int) -> Array:
+    """Tables like the one learned from, each of one network from the posterior; (tables, n, ·).
+
+    The networks are evenly spaced draws with drawn parameters, so that tables differ as much as
+    what is known of the table's origin leaves open.
+    """
+    networks = view.posterior.drawn
+    weights = view.drawn_inquiry.draw_weights
+    # at the middle of equal shares of the probability: evenly spaced draws without evidence
+    chosen = np.searchsorted(np.cumsum(weights), (np.arange(tables) + 0.5) / tables)
+    rng = np.random.default_rng(seed)
+    drawn = np.empty((tables, n, len(view.schema)))
+    for table, draw in enumerate(np.minimum(chosen, networks.n_draws - 1)):
+        inquiry = Inquiry(networks.draw(int(draw)), view.evidence)
+        for start in range(0, n, _DRAWN_TOGETHER):
+            rows = drawn[table, start : start + _DRAWN_TOGETHER]
+            rows[:] = draw_rows(rng, inquiry, len(rows))
+    return drawn
+
+
 def anomaly_scores(view: View, values: Array, seed: int) -> Array:
     """Standard deviations of the log density below what rows with the same cells have; (rows,)."""
     scores = log_conditional(view, values)
