@@ -177,19 +177,23 @@ def cells_frame(
     view: View, position: int, cells: tuple[Array, Array], answer: Any, interval: float | None
 ) -> pd.DataFrame:
     """Probabilities of a column's cells as a frame."""
-    column = view.schema.columns[position]
-    low, high = cells
     parts = {"probability": answer}
     if interval is not None:
         parts = {"probability": answer.value, "low": answer.low, "high": answer.high}
+    frame = ends_frame(view, position, cells)
+    return frame.assign(**{name: part[: len(frame)] for name, part in parts.items()})
+
+
+def ends_frame(view: View, position: int, cells: tuple[Array, Array]) -> pd.DataFrame:
+    """A column's cells as a frame: categories, or where they begin and end."""
+    column = view.schema.columns[position]
     if column.kind in ("category", "binary"):
         count = len(column.categories) or 2
-        values = decode_values(np.arange(float(count)), column)
-        return pd.DataFrame({"value": values} | {name: p[:count] for name, p in parts.items()})
-    ends = {"from": low, "to": high}
+        return pd.DataFrame({"value": decode_values(np.arange(float(count)), column)})
+    ends = dict(zip(("from", "to"), cells, strict=True))
     if column.kind in ("datetime", "duration"):
         ends = {name: _times(view, position, end) for name, end in ends.items()}
-    return pd.DataFrame(ends | parts)
+    return pd.DataFrame(ends)
 
 
 def _times(view: View, position: int, seconds: Array) -> Any:

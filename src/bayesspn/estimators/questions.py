@@ -19,6 +19,7 @@ from bayesspn.estimators.answers import (
     cells_frame,
     column_mode,
     column_quantile,
+    ends_frame,
     even_distribution,
     expected_value,
     give_back,
@@ -380,16 +381,31 @@ class Questions:
             As `distribution` gives them, but with cells of equal width, of whole multiples of the
             column's resolution, over the values seen. The outermost cells hold what lies beyond.
         """
-        whole = isinstance(cells, int | np.integer) and not isinstance(cells, bool)
-        if not whole or cells < 1:
-            raise QuestionError(f"cells must be a whole number from 1 on, got {cells!r}")
+        _check_cells(cells)
         view = self._view().given(given)
         return {
-            view.schema.columns[position].name: even_distribution(
-                view, position, int(cells), interval
-            )
+            view.schema.columns[position].name: even_distribution(view, position, cells, interval)
             for position in view.positions(columns)
         }
+
+    def cells(self, column: Hashable, cells: int = 80) -> pd.DataFrame:
+        """The cells that `distributions` divides a column into, without their probabilities.
+
+        Parameters
+        ----------
+        column : column name
+        cells : int, default=80
+            At most how many.
+
+        Returns
+        -------
+        DataFrame
+            ``value`` of columns with categories or truth values, else ``from`` and ``to``.
+        """
+        _check_cells(cells)
+        view = self._view()
+        position = view.position(column)
+        return ends_frame(view, position, view.even_cells(position, cells))
 
     def mutual_information(
         self, a: Hashable, b: Hashable, given: Given = None, *, interval: float | None = None
@@ -512,6 +528,11 @@ class Questions:
             return values
         index = X.index if isinstance(X, pd.DataFrame) else None
         return pd.DataFrame(values, columns=list(view.shown.names), index=index)
+
+
+def _check_cells(cells: Any) -> None:
+    if not isinstance(cells, int | np.integer) or isinstance(cells, bool) or cells < 1:
+        raise QuestionError(f"cells must be a whole number from 1 on, got {cells!r}")
 
 
 class Conditional(Questions):

@@ -70,14 +70,11 @@ def check_column(
     matplotlib axes
     """
     check_model(model)
-    frame = model.joint_.distributions([column], cells=_COLUMN_CELLS)[column]
-    shape = shape_of(frame, model.schema_, column)
-    data, drawn = _tables(model, data, tables, replicates, random_state)
-    seen = _shares(shape, column_of(model, data, column))
-    made = np.array([_shares(shape, column_of(model, table, column)) for table in drawn])
-    low, high = np.quantile(made, [0.05, 0.95], axis=0)
+    if replicates is None:
+        replicates = draw_tables(model, data, tables, random_state)
+    shape, seen, low, high = compare_column(model, data, column, replicates)
     ax = make_axes(ax)
-    band = f"{len(drawn)} synthetic tables, 90 % band"
+    band = f"{len(replicates)} synthetic tables, 90 % band"
     if shape.named:
         order = np.sort(np.argsort(-np.maximum(seen, high), kind="stable")[:25])
         places = np.arange(len(order))
@@ -140,9 +137,12 @@ def check_pair(
     check_model(model)
     if x == y:
         raise QuestionError(f"name two different columns, got {label(x)!r} twice")
-    frames = model.joint_.distributions([x, y], cells=_PAIR_CELLS)
-    shapes = tuple(shape_of(frames[name], model.schema_, name) for name in (x, y))
-    data, drawn = _tables(model, data, tables, replicates, random_state)
+    shapes = tuple(
+        shape_of(model.joint_.cells(name, _PAIR_CELLS), model.schema_, name) for name in (x, y)
+    )
+    if replicates is None:
+        replicates = draw_tables(model, data, tables, random_state)
+    data, drawn = _tables(model, data, replicates)
     seen = _pair_shares(model, shapes, data)
     made = np.array([_pair_shares(model, shapes, table) for table in drawn])
     # no cell is surer than that one row more or less makes no difference
@@ -170,6 +170,28 @@ def check_pair(
     return ax
 
 
+def compare_column(
+    model: JointModel, data: Any, column: Hashable, replicates: list[Any]
+) -> tuple[Shape, Array, Array, Array]:
+    """Shares of the rows in the cells of a column.
+
+    Returns
+    -------
+    shape : Shape
+        The cells.
+    seen : ndarray of shape (cells,)
+        Of the data.
+    low, high : ndarray of shape (cells,)
+        Between which those of nine out of ten synthetic tables lie.
+    """
+    shape = shape_of(model.joint_.cells(column, _COLUMN_CELLS), model.schema_, column)
+    data, drawn = _tables(model, data, replicates)
+    seen = _shares(shape, column_of(model, data, column))
+    made = np.array([_shares(shape, column_of(model, table, column)) for table in drawn])
+    low, high = np.quantile(made, [0.05, 0.95], axis=0)
+    return shape, seen, low, high
+
+
 def draw_tables(model: JointModel, data: Any, tables: int = 40, random_state: Any = 0) -> list[Any]:
     """Draw synthetic tables with as many rows as are compared, for several checks."""
     rows = min(len(as_frame(data, model.schema_)), _MOST_ROWS)
@@ -179,14 +201,11 @@ def draw_tables(model: JointModel, data: Any, tables: int = 40, random_state: An
 
 
 def _tables(
-    model: JointModel, data: Any, tables: int, replicates: list[Any] | None, random_state: Any
+    model: JointModel, data: Any, replicates: list[Any]
 ) -> tuple[pd.DataFrame, list[pd.DataFrame]]:
-    """The rows compared, and synthetic tables that lack the same cells."""
-    frame = as_frame(data, model.schema_)
-    if replicates is None:
-        replicates = draw_tables(model, frame, tables, random_state)
+    """The rows compared, and synthetic tables, as frames."""
     drawn = [as_frame(table, model.schema_) for table in replicates]
-    return thin_rows(frame), drawn
+    return thin_rows(as_frame(data, model.schema_)), drawn
 
 
 def thin_rows(frame: pd.DataFrame, most: int = _MOST_ROWS) -> pd.DataFrame:

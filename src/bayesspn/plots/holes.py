@@ -108,7 +108,7 @@ def filled(
     lacking = np.isnan(cells)
     if not lacking.any():
         raise ValueError(f"column {label(column)!r} has no missing cells, so none is filled in")
-    shape = shape_of(model.joint_.distributions([column], cells=_CELLS)[column], schema, column)
+    shape = shape_of(model.joint_.cells(column, _CELLS), schema, column)
     holes = encode_some(thin_rows(frame[lacking], _FILLED_ROWS), schema)
     drawn = fill_drawn(model.posterior_, holes, random_state)[:, schema.position(column)]
     parts = []

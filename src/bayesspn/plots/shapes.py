@@ -76,7 +76,7 @@ class Shape:
 
 
 def shape_of(frame: pd.DataFrame, schema: Schema, name: Hashable) -> Shape:
-    """How a column's distribution, as `distributions` gives it, is drawn."""
+    """How the cells of a column, as `distributions` or `cells` gives them, are drawn."""
     column = schema[name]
     if "value" in frame:
         edges = np.arange(len(frame) + 1, dtype=np.float64) - 0.5
