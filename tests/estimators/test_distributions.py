@@ -171,3 +171,17 @@ def test_strength_of_dependence_is_a_correlation_for_gaussians():
     assert strength.loc["x", "y"] == pytest.approx(0.8, abs=0.1)
     assert strength.loc["x", "z"] < 0.3
     assert (np.diag(strength) == 1).all()
+
+
+def test_rarity_is_uniform_for_rows_of_the_model_and_small_for_strange_ones(model):
+    rows = model.sample(60, random_state=3)
+    shares = [
+        model.rarity({name: row[name] for name in ("size", "kind", "visits")})
+        for _, row in rows.iterrows()
+    ]
+    # the mean of 60 uniform shares has standard deviation 0.037: five of these
+    assert np.mean(shares) == pytest.approx(0.5, abs=0.19)
+    assert model.rarity({"kind": "a", "size": 40.0}) == pytest.approx(1 / 501)
+    assert model.rarity({"size": (0, 1)}) == 1.0
+    typical = {"size": model.mode("size", {"kind": "b"})}
+    assert model.rarity({"kind": ["b"], **typical}) > 0.3

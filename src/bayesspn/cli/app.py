@@ -11,7 +11,7 @@ from bayesspn.cli.ask import AskCommand, ask
 from bayesspn.cli.errors import GuardedGroup
 from bayesspn.cli.fit import fit
 from bayesspn.cli.inspect import demo, schema, summary
-from bayesspn.cli.look import report
+from bayesspn.cli.look import explore, report
 from bayesspn.cli.rows import impute, sample, score
 
 app = typer.Typer(
@@ -59,4 +59,5 @@ app.command(cls=AskCommand)(ask)
 app.command()(summary)
 app.command()(schema)
 app.command()(report)
+app.command()(explore)
 app.command()(demo)

@@ -1,7 +1,8 @@
-"""Commands to look at a model with: report."""
+"""Commands to look at a model with: report, explore."""
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,6 +18,7 @@ from bayesspn.cli.options import (
     load_model,
 )
 from bayesspn.cli.output import print_json
+from bayesspn.wording import count
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -66,6 +68,45 @@ def report(
         print_json({"output": str(output), "bytes": output.stat().st_size})
     else:
         say(f"report written to {output}")
+
+
+def explore(
+    model: ModelArgument,
+    port: Annotated[
+        int,
+        typer.Option(
+            min=0, max=65535, metavar="N", help="Port to listen at.", show_default="a free one"
+        ),
+    ] = 0,
+    browser: Annotated[
+        bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")
+    ] = True,
+    table: TableOption = None,
+    chosen: FormatOption = None,
+) -> None:
+    """Explore a model in the browser: set what is known, and see all columns answer.
+
+    The page is served to this machine only. Its address has a random token, without which nothing
+    is answered. Ctrl-C ends it.
+
+    For example: `bayesspn explore patients.bspn --table patients.csv`
+    """
+    fitted = load_model(model)
+    data = _read(table, chosen)
+    from bayesspn.explorer import explore as serve
+
+    def announce(address: str) -> None:
+        print(address, flush=True)
+        say("ready; Ctrl-C ends it")
+        if browser:
+            import threading
+            import webbrowser
+
+            threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+
+    say(f"preparing {count(len(fitted.schema_), 'column')} …")
+    with contextlib.suppress(KeyboardInterrupt):
+        serve(fitted, port=port, name=str(model), table=data, announce=announce)
 
 
 def _read(path: Path | None, chosen: Format | None) -> pd.DataFrame | None:

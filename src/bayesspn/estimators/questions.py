@@ -35,6 +35,7 @@ from bayesspn.estimators.row_questions import (
     draw_replicates,
     log_conditional,
     log_conditional_draws,
+    rarity_of,
 )
 from bayesspn.estimators.views import Answer, View
 from bayesspn.leaves.family import Array
@@ -508,6 +509,25 @@ class Questions:
         view = self._view()
         seed = int(check_random_state(random_state).randint(_LARGEST_SEED))
         return anomaly_scores(view, view.encode(X), seed)
+
+    def rarity(self, given: Given) -> float:
+        """How unusual what is given is.
+
+        Parameters
+        ----------
+        given : str or dict
+            Evidence. Exact values are compared with those of rows that agree with the rest.
+
+        Returns
+        -------
+        float
+            Share of such rows that are at most as likely as the exact values together: 0.01 if one
+            row in a hundred is as unusual. It is found with five hundred drawn rows, and not
+            smaller than one in as many. 1 if no exact values are given.
+        """
+        view = self._view().given(given)
+        view.inquiry  # noqa: B018  (impossible evidence is refused)
+        return rarity_of(view)
 
     def surprise(self, X: Any) -> Any:
         """How unusual every cell is, given the other cells of its row.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -156,6 +158,26 @@ def draw_replicates(view: View, n: int, tables: int, seed: int) -> Array:
             rows = drawn[table, start : start + _DRAWN_TOGETHER]
             rows[:] = draw_rows(rng, inquiry, len(rows))
     return drawn
+
+
+def rarity_of(view: View) -> float:
+    """Probability that a row is at most as likely as a view's exact evidence.
+
+    Compared are the columns with exact evidence, among rows that agree with the rest of it.
+    """
+    exact = {c: v for c, v in view.evidence.items() if not isinstance(v, ValueSet)}
+    if not exact:
+        return 1.0
+    rest = {c: v for c, v in view.evidence.items() if c not in exact}
+    others = replace(view, posterior=view.posterior.thinned, evidence=rest)
+    drawn = draw_rows(np.random.default_rng(0), others.inquiry, _COMPARED)
+    rows = np.full((_COMPARED + 1, len(view.schema)), np.nan)
+    columns = list(exact)
+    rows[:-1, columns] = drawn[:, columns]
+    rows[-1, columns] = list(exact.values())
+    scores = np.logaddexp.reduce(_evaluate_rows(others.posterior.predictive, rows, others), axis=0)
+    # the row itself counts, so that no share of a finite number of rows is zero
+    return float((scores <= scores[-1]).mean())
 
 
 def anomaly_scores(view: View, values: Array, seed: int) -> Array:
