@@ -185,3 +185,16 @@ def test_rarity_is_uniform_for_rows_of_the_model_and_small_for_strange_ones(mode
     assert model.rarity({"size": (0, 1)}) == 1.0
     typical = {"size": model.mode("size", {"kind": "b"})}
     assert model.rarity({"kind": ["b"], **typical}) > 0.3
+
+
+def test_the_commonest_value_at_the_end_of_a_range_does_not_surprise():
+    """Nothing lies below zero, where nearly all rows are, but they are recorded as zero."""
+    rng = np.random.default_rng(0)
+    gain = np.where(rng.random(200) < 0.9, 0, rng.integers(100, 5_000, 200))
+    table = pd.DataFrame({"gain": gain, "x": rng.normal(size=200).round(2)})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fitted = BayesianSPN(chains=1, burn_in=10, draws=4, thin=1, random_state=0).fit(table)
+    surprises = fitted.surprise(table)["gain"]
+    assert surprises[gain == 0].max() < 1
+    assert surprises[gain > 0].min() > surprises[gain == 0].max()

@@ -280,7 +280,7 @@ def test_a_row_shows_its_surprising_cells_and_becomes_evidence(visit, model, tab
     visit.page.locator("#look").click()
     visit.page.wait_for_selector("#cells li")
     first = visit.page.locator("#cells li").first
-    assert first.inner_text().startswith("income: 3000.0 – one in")
+    assert first.inner_text().startswith("income: 3000.0 – only one in")
     assert "strange" in first.get_attribute("class")
     with visit.settling():
         visit.page.locator("#use-row").click()

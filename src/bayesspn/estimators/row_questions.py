@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayesspn.estimators.views import View
+from bayesspn.leaves.columns import Column
 from bayesspn.leaves.family import Array
 from bayesspn.posterior import DRAWN_SEED, Posterior
 from bayesspn.queries.inquiry import Inquiry, split_evidence
@@ -217,8 +218,7 @@ def _column_surprise(posterior: Posterior, X: Array, column: int) -> Array:
     table = {column: networks.masses(column, low, high)}
     masses = average_missing(networks, others, weights, table)[column]
     own = np.clip(np.searchsorted(low, X[:, column], side="right") - 1, 0, len(low) - 1)
-    continuous = not networks.leaves.columns[column].discrete
-    density = masses / (high - low if continuous else 1.0 + (high - low))
+    density = masses / _cell_widths(networks.leaves.columns[column], low, high)
     rows = np.arange(len(X))
     # cells of equal density count in full; rounding must not tear them apart
     likely = density > density[rows, own][:, None] * (1 + 1e-9)
@@ -227,6 +227,17 @@ def _column_surprise(posterior: Posterior, X: Array, column: int) -> Array:
         share = _cut_tails(networks, others, weights, X[:, column], column, (low, high), share)
     with np.errstate(divide="ignore"):
         return np.maximum(-np.log(np.minimum(share, 1.0)), 0.0)
+
+
+def _cell_widths(column: Column, low: Array, high: Array) -> Array:
+    """Widths of cells, the outermost as far as values were seen: most values may be there."""
+    if column.discrete:
+        return 1.0 + (high - low)
+    half = column.resolution / 2
+    start = min(column.observed[0] - half, high[0] - column.resolution)
+    end = max(column.observed[1] + half, low[-1] + column.resolution)
+    widths = np.minimum(high, end) - np.maximum(low, start)
+    return np.maximum(widths, np.finfo(float).tiny)
 
 
 def _cut_tails(
@@ -240,6 +251,8 @@ def _cut_tails(
 ) -> Array:
     """Replace shares of values in the outermost cells by the probability beyond the value."""
     low, high = cells
+    # a recorded value stands for all that are rounded to it: there may be nothing beyond the value
+    half = networks.leaves.columns[column].resolution / 2
     share = share.copy()
     for rows, upper in (
         (np.flatnonzero(values < high[0]), False),
@@ -248,7 +261,7 @@ def _cut_tails(
         for start in range(0, len(rows), _TAILS_TOGETHER):
             some = rows[start : start + _TAILS_TOGETHER]
             endless = np.full(len(some), np.inf)
-            ends = (values[some], endless) if upper else (-endless, values[some])
+            ends = (values[some] - half, endless) if upper else (-endless, values[some] + half)
             table = {column: networks.masses(column, *ends)}
             beyond = average_missing(networks, others[some], weights[:, some], table)[column]
             share[some] = np.minimum(

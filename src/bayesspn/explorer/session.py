@@ -185,7 +185,7 @@ class Session:
                 {
                     "text": "missing" if missing else _cut(str(value)),
                     "surprise": to_json(strange),
-                    "words": "" if np.isnan(strange) else f"one in {_one_in(np.exp(-strange))}",
+                    "words": _tell_surprise(float(strange)),
                     "entry": self._entry(position, column, None if missing else value),
                 }
             )
@@ -234,6 +234,14 @@ def _plain_ends(ends: pd.Series) -> list[float | None]:
 
 def _cut(text: str) -> str:
     return text if len(text) <= _LONGEST_NAME else text[: _LONGEST_NAME - 1] + "…"
+
+
+def _tell_surprise(surprise: float) -> str:
+    """How unusual a cell is, in words; nothing for a missing one."""
+    if np.isnan(surprise):
+        return ""
+    share = float(np.exp(-surprise))
+    return "as common as any" if share > 0.5 else f"only one in {_one_in(share)} is as unusual"
 
 
 def _one_in(probability: float) -> str:

@@ -98,7 +98,7 @@ export function quantile(column, shares, level) {
 /** A few round values within a range. */
 export function ticks(column, left, right) {
   const unit = { datetime: 86_400, duration: 3_600 }[column.kind] ?? 1;
-  const rough = (right - left) / 4 / unit;
+  const rough = (right - left) / 5 / unit;
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = unit * ([1, 2, 5, 10].find((factor) => factor * power >= rough) ?? 10) * power;
   const places = [];

@@ -28,7 +28,7 @@ class Bars {
         { type: "button", "data-code": code, "aria-pressed": "false", onclick: () => toggle(code) },
         make("bdi", { title: column.labels[code] }, column.labels[code]),
         parts.share,
-        make("span", { class: "track" }, parts.fill, parts.spread, parts.earlier),
+        make("span", { class: "track" }, parts.spread, parts.fill, parts.earlier),
       );
       parts.item = make("li", { hidden: place >= SHOWN }, parts.button);
       this.bars.set(code, parts);
@@ -168,6 +168,12 @@ export class Card {
       return `most likely ${this.column.labels[best].slice(0, 60)}, ${percent(shares[best])}`;
     }
     if (entry?.kind === "value") return `given: ${entry.value}`;
+    const most = shares.indexOf(Math.max(...shares));
+    if (shares[most] > 0.5) {
+      const ends = [this.column.low[most], this.column.high[most]];
+      const words = ends.map((end) => (end === null ? "…" : show(this.column, end)));
+      return `${percent(shares[most])} between ${words.join(" and ")}`;
+    }
     const [low, middle, high] = [0.05, 0.5, 0.95].map((level) => show(this.column, quantile(this.column, shares, level)));
     return `about ${middle}; nine in ten between ${low} and ${high}`;
   }

@@ -82,7 +82,7 @@ export function prepareRows(columns, rows, useRow, complain) {
       const items = order.map((position) => {
         const cell = shown.cells[position];
         const strange = (cell.surprise ?? 0) >= STRANGE;
-        const words = cell.words ? ` – ${cell.words} would be as unusual` : "";
+        const words = cell.words ? ` – ${cell.words}` : "";
         return make(
           "li",
           { class: strange ? "strange" : null, "data-column": position },
