@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 RIVALS := .rivals
 
-.PHONY: demo test test-long fuzz lint docs transcript reach-paper bench bench-scoring bench-growth \
+.PHONY: demo test test-long fuzz lint docs transcript pictures reach-paper bench bench-scoring bench-growth \
 	bench-quality bench-imputation clean
 
 $(READY): pyproject.toml
@@ -29,6 +29,10 @@ docs: $(READY)
 # with DATA=FOLDER of adult.csv and abalone.csv all five tables, else three; takes a while
 transcript: $(READY)
 	$(BIN)/python experiments/transcript.py $(if $(DATA),--data $(DATA))
+
+# pictures of the documentation: DATA=FOLDER of adult and abalone; needs Chromium
+pictures: $(READY)
+	$(BIN)/python experiments/pictures.py --data $(DATA)
 
 test: lint docs
 	$(BIN)/pytest -m "not long" -n 2

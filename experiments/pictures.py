@@ -105,7 +105,7 @@ def shoot_explorers(browser: Any, models: dict[str, BayesianSPN], tables: dict[s
     keep(page.screenshot(), "adult-explorer")
     click(page, 5, "Widowed")
     type_range(page, 11, "35", "")
-    page.wait_for_function("document.querySelector('#judgement').textContent.length > 5")
+    page.wait_for_function("() => document.querySelector('#judgement').textContent.length > 5")
     page.wait_for_timeout(1500)
     page.evaluate("window.scrollTo(0, 0)")
     keep(page.screenshot(), "adult-explorer-evidence")
