@@ -130,6 +130,18 @@ def test_cells_of_odd_ranges_ascend_and_cover_everything(values, resolution):
     assert low[-1] >= values[-1]
 
 
+@pytest.mark.parametrize("values", [[0.0, 0.0], [0.0, 3.0], [7.0, 7.0], [5.0, 40.0], [0.0, 1e9]])
+def test_cells_of_counts_hold_every_whole_number_once(values):
+    column = describe_column("n", np.array(values), "poisson")
+    low, high = even_cells(column, (values[0], values[-1]), 10)
+    assert low[0] == 0
+    assert (low[1:] == high[:-1] + 1).all()
+    assert (low <= high).all()
+    assert low[-1] == np.ceil(low[-1]) > values[-1]  # the last cell is beyond what was seen
+    assert high[-1] == np.inf
+    assert len(low) <= 10 + 2
+
+
 def test_an_outlier_does_not_push_the_rest_together():
     column = describe_column("x", np.array([0.0, 5.0, 1e6]), "gaussian", resolution=1.0)
     low, _ = even_cells(column, (0.0, 10.0), 10)

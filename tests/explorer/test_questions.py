@@ -42,6 +42,11 @@ GIVEN = [
     ([codes(ILL, 1), value(VISITS, "2")], {"ill": True, "visits": 2}),
     ([between(SEEN, "2024-02-01", "2024-03-01")], {"seen": ("2024-02-01", "2024-03-01")}),
     ([between(STAY, "3 hours", "")], {"stay": ("3 hours", None)}),
+    # as the page writes the ends of cells
+    (
+        [between(SEEN, "2024-02-01 12:00:00.000", ""), between(STAY, "5400 seconds", "")],
+        {"seen": ("2024-02-01 12:00", None), "stay": ("90 min", None)},
+    ),
     ([{"column": AGE, "kind": "missing"}, codes(SEX, 1)], {"sex": "M"}),
 ]
 

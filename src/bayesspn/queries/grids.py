@@ -75,8 +75,9 @@ def even_cells(column: Column, middle: tuple[float, float], cells: int) -> tuple
     Returns
     -------
     low, high : ndarray of shape (cells,)
-        Ends of the cells, ascending. The first and the last are infinite. Whole numbers of a
-        discrete column belong to the cell that begins and ends with them.
+        Ends of the cells, ascending. The first and the last are infinite and lie beyond the values
+        seen; the first cell of a discrete column begins with zero. Its whole numbers belong to the
+        cell that begins or ends with them.
 
     Examples
     --------
@@ -92,7 +93,8 @@ def even_cells(column: Column, middle: tuple[float, float], cells: int) -> tuple
     if column.discrete:
         start, end = np.floor(start), np.ceil(end)
         step = max(1.0, np.ceil((end - start + 1) / cells))
-        starts = np.unique(np.append(np.arange(start, end + 1, step), 0.0))
+        starts = start + step * np.arange(np.ceil((end - start + 1) / step) + 1)
+        starts = np.unique(np.append(starts, 0.0))
         return starts, np.append(starts[1:] - 1, np.inf)
     step = (end - start) / cells
     unit = column.resolution
