@@ -25,7 +25,7 @@ nav ul { display: flex; flex-wrap: wrap; gap: .3rem 1.2rem; padding: 0; list-sty
 a { color: #005a8d; }
 table { border-collapse: collapse; font-size: .9rem; }
 th, td { text-align: left; vertical-align: top; padding: .25rem .6rem;
-  border-bottom: 1px solid #ddd; max-width: 22rem; }
+  border-bottom: 1px solid #ddd; max-width: 22rem; overflow-wrap: break-word; }
 .scroll { overflow-x: auto; margin: 1rem 0; }
 img { max-width: 100%; height: auto; }
 .figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 24rem), 1fr));
