@@ -5,8 +5,8 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 RIVALS := .rivals
 
-.PHONY: demo compiled test test-long fuzz lint docs transcript reach-paper bench bench-scoring bench-growth \
-	bench-quality bench-imputation clean
+.PHONY: demo compiled test test-long fuzz lint docs transcript pictures reach-paper bench \
+	bench-scoring bench-growth bench-quality bench-imputation clean
 
 $(READY): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -37,6 +37,10 @@ compiled: $(READY)
 test: $(READY)
 	$(MAKE) --no-print-directory --jobs=2 --output-sync=target lint docs compiled
 	$(BIN)/pytest -m "not long" -n 2 --ignore=tests/fuzz
+
+# pictures of the documentation: DATA=FOLDER of adult and abalone; needs Chromium
+pictures: $(READY)
+	$(BIN)/python experiments/pictures.py --data $(DATA)
 
 test-long: $(READY)
 	$(BIN)/pytest -m long -n 2

@@ -13,3 +13,10 @@ def one_thread():
     numba.set_num_threads(1)
     yield
     numba.set_num_threads(threads)
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Show what tests measured."""
+    for report in terminalreporter.stats.get("passed", []):
+        for name, value in report.user_properties:
+            terminalreporter.write_line(f"{name}: {value}")

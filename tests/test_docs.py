@@ -18,6 +18,9 @@ from doc_pages import CloseNumbers, run_page
 from typer.testing import CliRunner
 
 import bayesspn
+import bayesspn.explorer
+import bayesspn.plots
+import bayesspn.report
 import bayesspn.tables
 from bayesspn import demo
 from bayesspn.cli import app
@@ -126,7 +129,8 @@ def test_reference_has_every_public_name():
     reference = "".join(page.read_text() for page in (DOCS / "api").glob("*.md"))
     listed = set(re.findall(r"^::: (\S+)$", reference, flags=re.M))
     public = {f"bayesspn.{name}" for name in bayesspn.__all__}
-    public |= {f"bayesspn.tables.{name}" for name in bayesspn.tables.__all__}
+    for module in (bayesspn.tables, bayesspn.plots, bayesspn.report, bayesspn.explorer):
+        public |= {f"{module.__name__}.{name}" for name in module.__all__}
     assert listed == public
 
 

@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 from bayesspn import BayesianSPN, __version__, load
-from bayesspn.cli.fit import describe_agreement
 from bayesspn.tables import Schema, infer_schema
+from bayesspn.wording import describe_agreement
 
 SHORT = ["--chains", 1, "--burn-in", 5, "--draws", 5, "--thin", 1, "--seed", 0]
 

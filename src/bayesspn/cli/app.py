@@ -11,6 +11,7 @@ from bayesspn.cli.ask import AskCommand, ask
 from bayesspn.cli.errors import GuardedGroup
 from bayesspn.cli.fit import fit
 from bayesspn.cli.inspect import demo, schema, summary
+from bayesspn.cli.look import explore, report
 from bayesspn.cli.rows import impute, sample, score
 
 app = typer.Typer(
@@ -57,4 +58,6 @@ app.command()(impute)
 app.command(cls=AskCommand)(ask)
 app.command()(summary)
 app.command()(schema)
+app.command()(report)
+app.command()(explore)
 app.command()(demo)

@@ -18,7 +18,8 @@ from bayesspn.cli.options import (
     find_columns,
     load_model,
 )
-from bayesspn.cli.output import align, frame_rows, percent, print_json, show
+from bayesspn.cli.output import align, frame_rows, print_json
+from bayesspn.wording import percent, show
 
 if TYPE_CHECKING:
     from bayesspn.estimators import Answer, Conditional

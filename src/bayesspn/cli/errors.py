@@ -83,6 +83,8 @@ def _is_expected(error: Exception) -> bool:
     """Whether an exception speaks to the user, rather than telling of a bug."""
     if isinstance(error, OSError | MemoryError):
         return True
+    if isinstance(error, ImportError):
+        return "pip install" in str(error)  # of an extra that is not installed
     if not isinstance(error, ValueError | TypeError):
         return False
     if type(error).__module__.startswith("bayesspn."):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import sys
 import time
 from pathlib import Path
@@ -25,20 +24,17 @@ from bayesspn.cli.options import (
     read_columns,
     whole_or_auto,
 )
-from bayesspn.cli.output import count, print_json
+from bayesspn.cli.output import print_json
+from bayesspn.wording import count, describe_agreement
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from bayesspn.estimators import BayesianSPN
-    from bayesspn.estimators.joint import JointModel
 
 _NETWORK = "Shape of the network"
 _PRIORS = "Priors"
 _SAMPLING = "Sampling"
-
-#: R-hat up to which chains agree, and up to which they agree well enough.
-_AGREE, _NEARLY = 1.01, 1.1
 
 
 def _whole(name: str, text: str) -> Any:
@@ -227,20 +223,3 @@ def _show(report: dict[str, Any], model: BayesianSPN) -> None:
         f"{count(report['draws'], 'draw')} kept"
     )
     print(describe_agreement(model))
-
-
-def describe_agreement(model: JointModel) -> str:
-    """Whether the chains of a model agree, in words."""
-    several = len(model.posterior_.draws) > 1
-    rhat = model.rhat_
-    whole = "the chains" if several else "the halves of the chain"
-    if math.isnan(rhat):
-        return f"too few draws to tell whether {whole} agree"
-    if rhat <= _AGREE:
-        return f"{whole} agree (R-hat {rhat:.3f})"
-    if rhat <= _NEARLY:
-        return f"{whole} agree well enough (R-hat {rhat:.3f}; up to {_AGREE} is very good)"
-    return (
-        f"{whole} do not agree (R-hat {rhat:.2f}, and {_NEARLY} is the limit): a larger --burn-in"
-        + (" or more --chains may help" if several else " may help")
-    )

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bayesspn.cli.errors import say
-from bayesspn.cli.fit import describe_agreement
 from bayesspn.cli.options import (
     ColumnsOption,
     DropOption,
@@ -22,7 +21,8 @@ from bayesspn.cli.options import (
     load_model,
     read_columns,
 )
-from bayesspn.cli.output import STREAM, align, count, frame_rows, print_json, show
+from bayesspn.cli.output import STREAM, align, frame_rows, print_json
+from bayesspn.wording import count, describe_agreement, show
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,7 +8,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bayesspn.estimators.views import Answer, View, decode_number, decode_value
+from bayesspn.estimators.views import (
+    Answer,
+    View,
+    decode_number,
+    decode_value,
+    decode_values,
+)
 from bayesspn.leaves.family import Array
 from bayesspn.queries.inquiry import Inquiry
 from bayesspn.queries.sets import ValueSet
@@ -154,23 +160,40 @@ def answers_frame(
     )
 
 
+def even_distribution(
+    view: View, position: int, cells: int, interval: float | None
+) -> pd.DataFrame:
+    """Distribution of one column over its categories, or over cells of equal width."""
+    low, high = view.even_cells(position, cells)
+
+    def ask(inquiry: Inquiry) -> Array:
+        return inquiry.cell_masses(position, low, high)
+
+    answer = average_draws(view, ask, interval)
+    return cells_frame(view, position, (low, high), answer, interval)
+
+
 def cells_frame(
     view: View, position: int, cells: tuple[Array, Array], answer: Any, interval: float | None
 ) -> pd.DataFrame:
     """Probabilities of a column's cells as a frame."""
-    column = view.schema.columns[position]
-    low, high = cells
     parts = {"probability": answer}
     if interval is not None:
         parts = {"probability": answer.value, "low": answer.low, "high": answer.high}
+    frame = ends_frame(view, position, cells)
+    return frame.assign(**{name: part[: len(frame)] for name, part in parts.items()})
+
+
+def ends_frame(view: View, position: int, cells: tuple[Array, Array]) -> pd.DataFrame:
+    """A column's cells as a frame: categories, or where they begin and end."""
+    column = view.schema.columns[position]
     if column.kind in ("category", "binary"):
         count = len(column.categories) or 2
-        values = [decode_value(float(code), column) for code in range(count)]
-        return pd.DataFrame({"value": values} | {name: p[:count] for name, p in parts.items()})
-    ends = {"from": low, "to": high}
+        return pd.DataFrame({"value": decode_values(np.arange(float(count)), column)})
+    ends = dict(zip(("from", "to"), cells, strict=True))
     if column.kind in ("datetime", "duration"):
         ends = {name: _times(view, position, end) for name, end in ends.items()}
-    return pd.DataFrame(ends | parts)
+    return pd.DataFrame(ends)
 
 
 def _times(view: View, position: int, seconds: Array) -> Any:

@@ -19,6 +19,8 @@ from bayesspn.estimators.answers import (
     cells_frame,
     column_mode,
     column_quantile,
+    ends_frame,
+    even_distribution,
     expected_value,
     give_back,
     is_exact,
@@ -30,8 +32,10 @@ from bayesspn.estimators.row_questions import (
     anomaly_scores,
     cell_surprises,
     draw_plausible,
+    draw_replicates,
     log_conditional,
     log_conditional_draws,
+    rarity_of,
 )
 from bayesspn.estimators.views import Answer, View
 from bayesspn.leaves.family import Array
@@ -265,6 +269,37 @@ class Questions:
         seed = int(check_random_state(random_state).randint(_LARGEST_SEED))
         return give_back(view, draw_plausible(view, int(n_samples), seed))
 
+    def replicates(
+        self, n_samples: int, tables: int, given: Given = None, *, random_state: Any = None
+    ) -> list[Any]:
+        """Draw several tables, each from one network of the posterior: for predictive checks.
+
+        Rows of `sample` come from the average of all networks. Tables of `replicates` differ from
+        each other as tables of the same origin would, for all the model knows.
+
+        Parameters
+        ----------
+        n_samples : int
+            Rows of a table.
+        tables : int
+            Number of tables.
+        given : str or dict, default=None
+            Evidence that all rows agree with.
+        random_state : int, RandomState or None, default=None
+
+        Returns
+        -------
+        list of tables of shape (n_samples, columns)
+            Of the library and types of the table that was learned from.
+        """
+        view = self._view().given(given)
+        for name, value in (("n_samples", n_samples), ("tables", tables)):
+            if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
+                raise ValueError(f"{name} must be a whole number from 1 on, got {value!r}")
+        seed = int(check_random_state(random_state).randint(_LARGEST_SEED))
+        drawn = draw_replicates(view, int(n_samples), int(tables), seed)
+        return [give_back(view, rows) for rows in drawn]
+
     def marginal(self, columns: Sequence[Hashable]) -> Conditional:
         """The joint distribution of some columns; answers the same questions.
 
@@ -318,6 +353,61 @@ class Questions:
         answer = average_draws(view, ask, interval)
         return cells_frame(view, position, (low, high), answer, interval)
 
+    def distributions(
+        self,
+        columns: Sequence[Hashable] | None = None,
+        given: Given = None,
+        *,
+        interval: float | None = None,
+        cells: int = 80,
+    ) -> dict[Hashable, pd.DataFrame]:
+        """Distributions of several columns given evidence, as plots need them.
+
+        All columns are answered together: what is given is put to the networks once.
+
+        Parameters
+        ----------
+        columns : list of column names, default=None
+            All columns if None.
+        given : str or dict, default=None
+            Evidence.
+        interval : float, default=None
+            Probability of a credible interval to give back as well.
+        cells : int, default=80
+            At most how many cells of equal width columns without categories are divided into.
+
+        Returns
+        -------
+        dict of column name to DataFrame
+            As `distribution` gives them, but with cells of equal width, of whole multiples of the
+            column's resolution, over the values seen. The outermost cells hold what lies beyond.
+        """
+        _check_cells(cells)
+        view = self._view().given(given)
+        return {
+            view.schema.columns[position].name: even_distribution(view, position, cells, interval)
+            for position in view.positions(columns)
+        }
+
+    def cells(self, column: Hashable, cells: int = 80) -> pd.DataFrame:
+        """The cells that `distributions` divides a column into, without their probabilities.
+
+        Parameters
+        ----------
+        column : column name
+        cells : int, default=80
+            At most how many.
+
+        Returns
+        -------
+        DataFrame
+            ``value`` of columns with categories or truth values, else ``from`` and ``to``.
+        """
+        _check_cells(cells)
+        view = self._view()
+        position = view.position(column)
+        return ends_frame(view, position, view.even_cells(position, cells))
+
     def mutual_information(
         self, a: Hashable, b: Hashable, given: Given = None, *, interval: float | None = None
     ) -> Any:
@@ -365,6 +455,25 @@ class Questions:
             Share of the posterior's draws under which the mutual information of two columns
             exceeds the threshold; 1 on the diagonal.
         """
+        share = (self._information_draws() > threshold).mean(axis=0)
+        return self._square_frame(share)
+
+    def dependence_strength(self) -> pd.DataFrame:
+        """How strongly two columns depend on each other, for all pairs.
+
+        Returns
+        -------
+        DataFrame of shape (columns, columns)
+            Mutual information I on the scale of correlations, √(1 − exp(−2 I)), averaged over the
+            posterior's draws: 0 for independent columns, the absolute correlation for Gaussian
+            ones; 1 on the diagonal. Columns without categories are divided into twelve cells, so
+            that it stays below 1.
+        """
+        strength = np.sqrt(-np.expm1(-2.0 * self._information_draws())).mean(axis=0)
+        return self._square_frame(strength)
+
+    def _information_draws(self) -> Array:
+        """Mutual information of all pairs under some draws; (draws, columns, columns)."""
         view = self._view()
         if view.evidence:
             raise QuestionError("dependence is of the whole table; ask mutual_information instead")
@@ -373,11 +482,13 @@ class Questions:
         networks = networks.some(slice(0, None, step))
         inquiry = Inquiry(networks, {})
         cells = {p: view.cells(inquiry, p, _DEPENDENCE_CELLS) for p in view.columns}
-        information = pairwise_information(inquiry, cells)
-        share = (information > threshold).mean(axis=0)
-        np.fill_diagonal(share, 1.0)
-        names = list(view.shown.names)
-        return pd.DataFrame(share, index=names, columns=names)
+        return pairwise_information(inquiry, cells)
+
+    def _square_frame(self, values: Array) -> pd.DataFrame:
+        values = values.copy()
+        np.fill_diagonal(values, 1.0)
+        names = list(self._view().shown.names)
+        return pd.DataFrame(values, index=names, columns=names)
 
     def anomaly_score(self, X: Any, *, random_state: Any = 0) -> Array:
         """How much less likely rows are than the model expects of rows with the same cells.
@@ -399,6 +510,25 @@ class Questions:
         seed = int(check_random_state(random_state).randint(_LARGEST_SEED))
         return anomaly_scores(view, view.encode(X), seed)
 
+    def rarity(self, given: Given) -> float:
+        """How unusual what is given is.
+
+        Parameters
+        ----------
+        given : str or dict
+            Evidence. Exact values are compared with those of rows that agree with the rest.
+
+        Returns
+        -------
+        float
+            Share of such rows that are at most as likely as the exact values together: 0.01 if one
+            row in a hundred is as unusual. It is found with five hundred drawn rows, and not
+            smaller than one in as many. 1 if no exact values are given.
+        """
+        view = self._view().given(given)
+        view.inquiry  # noqa: B018  (impossible evidence is refused)
+        return rarity_of(view)
+
     def surprise(self, X: Any) -> Any:
         """How unusual every cell is, given the other cells of its row.
 
@@ -418,6 +548,11 @@ class Questions:
             return values
         index = X.index if isinstance(X, pd.DataFrame) else None
         return pd.DataFrame(values, columns=list(view.shown.names), index=index)
+
+
+def _check_cells(cells: Any) -> None:
+    if not isinstance(cells, int | np.integer) or isinstance(cells, bool) or cells < 1:
+        raise QuestionError(f"cells must be a whole number from 1 on, got {cells!r}")
 
 
 class Conditional(Questions):

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
 from bayesspn.estimators.views import View
+from bayesspn.leaves.columns import Column
 from bayesspn.leaves.family import Array
 from bayesspn.posterior import DRAWN_SEED, Posterior
 from bayesspn.queries.inquiry import Inquiry, split_evidence
@@ -138,6 +141,46 @@ def _draw_some(view: View, n: int, seeds: np.random.SeedSequence) -> Array:
     return np.concatenate(parts)
 
 
+def draw_replicates(view: View, n: int, tables: int, seed: int) -> Array:
+    """Tables like the one learned from, each of one network from the posterior; (tables, n, ·).
+
+    The networks are evenly spaced draws with drawn parameters, so that tables differ as much as
+    what is known of the table's origin leaves open.
+    """
+    networks = view.posterior.drawn
+    weights = view.drawn_inquiry.draw_weights
+    # at the middle of equal shares of the probability: evenly spaced draws without evidence
+    chosen = np.searchsorted(np.cumsum(weights), (np.arange(tables) + 0.5) / tables)
+    rng = np.random.default_rng(seed)
+    drawn = np.empty((tables, n, len(view.schema)))
+    for table, draw in enumerate(np.minimum(chosen, networks.n_draws - 1)):
+        inquiry = Inquiry(networks.draw(int(draw)), view.evidence)
+        for start in range(0, n, _DRAWN_TOGETHER):
+            rows = drawn[table, start : start + _DRAWN_TOGETHER]
+            rows[:] = draw_rows(rng, inquiry, len(rows))
+    return drawn
+
+
+def rarity_of(view: View) -> float:
+    """Probability that a row is at most as likely as a view's exact evidence.
+
+    Compared are the columns with exact evidence, among rows that agree with the rest of it.
+    """
+    exact = {c: v for c, v in view.evidence.items() if not isinstance(v, ValueSet)}
+    if not exact:
+        return 1.0
+    rest = {c: v for c, v in view.evidence.items() if c not in exact}
+    others = replace(view, posterior=view.posterior.thinned, evidence=rest)
+    drawn = draw_rows(np.random.default_rng(0), others.inquiry, _COMPARED)
+    rows = np.full((_COMPARED + 1, len(view.schema)), np.nan)
+    columns = list(exact)
+    rows[:-1, columns] = drawn[:, columns]
+    rows[-1, columns] = list(exact.values())
+    scores = np.logaddexp.reduce(_evaluate_rows(others.posterior.predictive, rows, others), axis=0)
+    # the row itself counts, so that no share of a finite number of rows is zero
+    return float((scores <= scores[-1]).mean())
+
+
 def anomaly_scores(view: View, values: Array, seed: int) -> Array:
     """Standard deviations of the log density below what rows with the same cells have; (rows,)."""
     scores = log_conditional(view, values)
@@ -175,8 +218,7 @@ def _column_surprise(posterior: Posterior, X: Array, column: int) -> Array:
     table = {column: networks.masses(column, low, high)}
     masses = average_missing(networks, others, weights, table)[column]
     own = np.clip(np.searchsorted(low, X[:, column], side="right") - 1, 0, len(low) - 1)
-    continuous = not networks.leaves.columns[column].discrete
-    density = masses / (high - low if continuous else 1.0 + (high - low))
+    density = masses / _cell_widths(networks.leaves.columns[column], low, high)
     rows = np.arange(len(X))
     # cells of equal density count in full; rounding must not tear them apart
     likely = density > density[rows, own][:, None] * (1 + 1e-9)
@@ -185,6 +227,17 @@ def _column_surprise(posterior: Posterior, X: Array, column: int) -> Array:
         share = _cut_tails(networks, others, weights, X[:, column], column, (low, high), share)
     with np.errstate(divide="ignore"):
         return np.maximum(-np.log(np.minimum(share, 1.0)), 0.0)
+
+
+def _cell_widths(column: Column, low: Array, high: Array) -> Array:
+    """Widths of cells, the outermost as far as values were seen: most values may be there."""
+    if column.discrete:
+        return 1.0 + (high - low)
+    half = column.resolution / 2
+    start = min(column.observed[0] - half, high[0] - column.resolution)
+    end = max(column.observed[1] + half, low[-1] + column.resolution)
+    widths = np.minimum(high, end) - np.maximum(low, start)
+    return np.maximum(widths, np.finfo(float).tiny)
 
 
 def _cut_tails(
@@ -198,6 +251,8 @@ def _cut_tails(
 ) -> Array:
     """Replace shares of values in the outermost cells by the probability beyond the value."""
     low, high = cells
+    # a recorded value stands for all that are rounded to it: there may be nothing beyond the value
+    half = networks.leaves.columns[column].resolution / 2
     share = share.copy()
     for rows, upper in (
         (np.flatnonzero(values < high[0]), False),
@@ -206,7 +261,7 @@ def _cut_tails(
         for start in range(0, len(rows), _TAILS_TOGETHER):
             some = rows[start : start + _TAILS_TOGETHER]
             endless = np.full(len(some), np.inf)
-            ends = (values[some], endless) if upper else (-endless, values[some])
+            ends = (values[some] - half, endless) if upper else (-endless, values[some] + half)
             table = {column: networks.masses(column, *ends)}
             beyond = average_missing(networks, others[some], weights[:, some], table)[column]
             share[some] = np.minimum(

@@ -11,7 +11,7 @@ import numpy as np
 
 from bayesspn.leaves.family import Array
 from bayesspn.posterior import Posterior
-from bayesspn.queries.grids import CELLS
+from bayesspn.queries.grids import CELLS, even_cells
 from bayesspn.queries.inquiry import ImpossibleEvidence, Inquiry
 from bayesspn.queries.sets import Evidence, ValueSet
 from bayesspn.tables import QuestionError, Schema, decode, read_event, read_given, read_question
@@ -98,6 +98,18 @@ class View:
         if self.constant(column):
             return np.array([0.0]), np.array([1.0])
         return inquiry.cells(column, cells)
+
+    def even_cells(self, column: int, cells: int) -> tuple[Array, Array]:
+        """Ends of cells of equal width; see `bayesspn.queries.grids.even_cells`."""
+        low, high = self.cells(Inquiry(self.posterior.predictive, {}), column)
+        described = self.posterior.model.leaves.columns[column]
+        if described.n_categories:
+            return low, high
+        finite = np.concatenate([low, high])
+        finite = finite[np.isfinite(finite)]
+        if not finite.size:  # a single cell holds everything
+            finite = np.array(described.observed)
+        return even_cells(described, (float(finite.min()), float(finite.max())), cells)
 
     def given(self, given: str | Mapping[Hashable, Any] | None) -> View:
         """This view with more evidence.
@@ -202,6 +214,12 @@ def decode_value(value: float, column: ColumnSchema) -> Any:
     alone = Schema((column,))
     cell = decode(np.array([[value]]), alone, "pandas").iloc[0, 0]
     return cell.item() if isinstance(cell, np.generic) else cell
+
+
+def decode_values(values: Array, column: ColumnSchema) -> list[Any]:
+    """Encoded values as the user knows them."""
+    cells = decode(values[:, None], Schema((column,)), "pandas").iloc[:, 0].tolist()
+    return [cell.item() if isinstance(cell, np.generic) else cell for cell in cells]
 
 
 def decode_number(value: float, column: ColumnSchema) -> Any:

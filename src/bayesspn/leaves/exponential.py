@@ -11,6 +11,9 @@ from bayesspn.leaves.heavy import EXPONENTIAL, heavy_moments, log_heavy_mass
 from bayesspn.leaves.survival import exponential_moments, log_survival_mass
 from bayesspn.special import log_gamma, log_gammainc
 
+#: Largest value drawn.
+_LARGEST = 1e300
+
 
 class Exponential(Family):
     """Values x ≥ 0, u = x / scale, with rate λ ~ Gamma(a, rate b) limited to λ ≤ limit.
@@ -66,7 +69,10 @@ class Exponential(Family):
         return -rate[..., None], -np.log(rate)
 
     def draw_values(self, rng: np.random.Generator, eta: Array, constants: Array) -> Array:
-        return constants[..., 0] * rng.standard_exponential(eta.shape[:-1]) / -eta[..., 0]
+        with np.errstate(over="ignore"):
+            values = constants[..., 0] * rng.standard_exponential(eta.shape[:-1]) / -eta[..., 0]
+        # rates may be as small as floats get: stay within what they can hold
+        return np.minimum(values, _LARGEST)
 
     def log_mass(
         self, eta: Array, low: Array | float, high: Array | float, constants: Array

@@ -239,8 +239,20 @@ class Inquiry:
         if known is EVERYTHING:
             return self.networks.masses(column, low, high)
         whole = np.exp(self.networks.log_mass(column, known))
-        parts = [known.intersect(ValueSet.of([ends])) for ends in zip(low, high, strict=True)]
-        masses = np.stack([np.exp(self.networks.log_mass(column, part)) for part in parts])
+        masses = np.zeros((len(low), *whole.shape))
+        discrete = self.networks.leaves.columns[column].discrete
+        everything = None
+        for cell, ends in enumerate(zip(low, high, strict=True)):
+            part = known.intersect(ValueSet.of([ends]))
+            if part.empty or not (discrete or (part.high > part.low).any()):
+                continue  # a point, where closed intervals touch, has no probability
+            if (part.low[0], part.high[0]) == ends:
+                # tabulated for all cells, which many pieces of evidence share
+                if everything is None:
+                    everything = self.networks.masses(column, low, high)
+                masses[cell] = everything[cell]
+            else:
+                masses[cell] = np.exp(self.networks.log_mass(column, part))
         return np.divide(masses, whole, out=np.zeros_like(masses), where=whole > 0)
 
     def moments(self, column: int) -> Array:

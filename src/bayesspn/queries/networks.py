@@ -34,6 +34,9 @@ from bayesspn.queries.sets import ValueSet
 #: Bytes of tables that are remembered.
 _MOST_BYTES = 1 << 30
 
+#: Sums of tabulated probabilities below this are not trusted: single ones may have vanished.
+_SMALLEST = 1e-290
+
 
 @dataclass(frozen=True, eq=False)
 class Networks:
@@ -55,6 +58,10 @@ class Networks:
     log_weights: tuple[Array, ...]
     densities: LeafDensities
     _tables: OrderedDict[tuple[object, ...], Array] = field(default_factory=OrderedDict, repr=False)
+    #: Cells that columns were divided into, by column, and under which key their table is.
+    _divisions: dict[int, list[tuple[Array, Array, tuple[object, ...]]]] = field(
+        default_factory=dict, repr=False
+    )
 
     @property
     def n_draws(self) -> int:
@@ -95,12 +102,38 @@ class Networks:
 
     def log_mass(self, column: int, values: ValueSet) -> Array:
         """Log probability of a set under every leaf; (draws, paths, leaves)."""
-        shape = (self.n_draws, self.graph.n_paths, self.graph.leaves)
-        total = np.full(shape, -np.inf)
-        for low, high in zip(values.low, values.high, strict=True):
-            part = log_mass(self.densities, column, np.array(low), np.array(high))
-            np.logaddexp(total, self._by_draw(part), out=total)
-        return total
+
+        def tabulate() -> Array:
+            total = np.full((self.n_draws, self.graph.n_paths, self.graph.leaves), -np.inf)
+            for low, high in zip(values.low, values.high, strict=True):
+                part = self._tabulated_log_mass(column, low, high)
+                if part is None:
+                    part = self._by_draw(
+                        log_mass(self.densities, column, np.array(low), np.array(high))
+                    )
+                np.logaddexp(total, part, out=total)
+            return total
+
+        # the same set comes up again when more becomes known of other columns
+        key = (column, "log mass", values.low.tobytes(), values.high.tobytes())
+        return self.remember(key, tabulate)
+
+    def _tabulated_log_mass(self, column: int, low: float, high: float) -> Array | None:
+        """The same for an interval that consists of cells with tabulated probabilities."""
+        for lows, highs, key in self._divisions.get(column, ()):
+            first, last = np.searchsorted(lows, low), np.searchsorted(highs, high)
+            if key not in self._tables or last >= len(highs) or first > last:
+                continue
+            if lows[first] == low and highs[last] == high:
+                mass = self._tables[key][first : last + 1].sum(axis=0)
+                vanished = mass <= _SMALLEST
+                logs = np.log(np.where(vanished, 1.0, mass))
+                if vanished.any():
+                    path, leaf = np.divmod(np.flatnonzero(vanished), self.graph.leaves)
+                    some = self.densities.select(column, path, leaf)
+                    logs[vanished] = log_mass(some, 0, np.array(low), np.array(high))[:, 0]
+                return logs
+        return None
 
     def masses(self, column: int, low: Array, high: Array) -> Array:
         """Probability of intervals under every leaf; (intervals, draws, paths, leaves)."""
@@ -117,7 +150,14 @@ class Networks:
                 pass
             return masses
 
-        return self.remember((column, low.tobytes(), high.tobytes()), tabulate)
+        key = (column, low.tobytes(), high.tobytes())
+        if key not in self._tables and _is_division(
+            low, high, self.leaves.columns[column].discrete
+        ):
+            divisions = self._divisions.setdefault(column, [])
+            if all(known != key for _, _, known in divisions):
+                divisions.append((low, high, key))
+        return self.remember(key, tabulate)
 
     def moments(self, column: int, values: ValueSet) -> Array:
         """E[x^k; x in the set] of every leaf for k = 0, 1, 2; (3, draws, paths, leaves)."""
@@ -156,6 +196,11 @@ class Networks:
         """Split the axis of (draw, path) pairs, the last but one."""
         *before, _, leaves = values.shape
         return values.reshape(*before, self.n_draws, self.graph.n_paths, leaves)
+
+
+def _is_division(low: Array, high: Array, discrete: bool) -> bool:
+    """Whether intervals follow each other without gaps; whole numbers, one after another."""
+    return bool((low[1:] == high[:-1] + (1.0 if discrete else 0.0)).all())
 
 
 def stack_networks(circuits: Iterable[Circuit]) -> Networks:

@@ -1,0 +1,27 @@
+"""A table of all kinds of columns and a small model of it, made once."""
+
+from __future__ import annotations
+
+import matplotlib as mpl
+import pytest
+from pictured import fit, people
+
+mpl.use("Agg")
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    yield
+    import matplotlib.pyplot as plt
+
+    plt.close("all")
+
+
+@pytest.fixture(scope="session")
+def table():
+    return people()
+
+
+@pytest.fixture(scope="session")
+def model(table):
+    return fit(table)
