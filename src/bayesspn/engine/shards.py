@@ -13,6 +13,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from bayesspn.cell_hashes import HashArray, hash_columns
 from bayesspn.dictionaries import Dictionary
 from bayesspn.engine import compiled
 from bayesspn.engine.circuit import Address, Circuit, RowSums, add_row_sums
@@ -40,6 +41,9 @@ class Shards(Protocol):
 
     def values(self, row_ids: IntArray) -> Array:
         """Values of some rows, NaN where missing; shape (row_ids, columns)."""
+
+    def cell_hashes(self) -> HashArray:
+        """Hash of the cells of every column, the same for any split; shape (columns,)."""
 
 
 class LocalShards:
@@ -78,6 +82,10 @@ class LocalShards:
     def values(self, row_ids: IntArray) -> Array:
         """Values of some rows, NaN where missing; shape (row_ids, columns)."""
         return self.rows.values(row_ids)
+
+    def cell_hashes(self) -> HashArray:
+        """Hash of the cells of every column, the same for any split; shape (columns,)."""
+        return hash_columns(self.rows)
 
 
 def as_shards(rows: EncodedRows | Shards) -> Shards:

@@ -17,6 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from tqdm.auto import tqdm
 
+from bayesspn.engine.shards import Shards
 from bayesspn.estimators.checkpoints import Checkpoint
 from bayesspn.leaves.family import Array
 from bayesspn.model import Model
@@ -68,7 +69,7 @@ def draw_seed(random_state: Any) -> int:
 
 def sample_chains(
     model: Model,
-    rows: EncodedRows,
+    rows: EncodedRows | Shards,
     *,
     random_state: Any,
     chains: int,
@@ -113,7 +114,7 @@ def sample_chains(
 
 
 def _run_in_turn(
-    chains: list[Chain], rows: EncodedRows, plan: _Plan, bar: tqdm, store: Checkpoint
+    chains: list[Chain], rows: EncodedRows | Shards, plan: _Plan, bar: tqdm, store: Checkpoint
 ) -> None:
     """Run one chain after the other; the list always holds what was done."""
     for number, chain in enumerate(chains):
@@ -134,7 +135,7 @@ def _run_in_turn(
 
 def _run_in_rounds(
     chains: list[Chain],
-    rows: EncodedRows,
+    rows: EncodedRows | Shards,
     plan: _Plan,
     n_jobs: int | None,
     bar: tqdm,

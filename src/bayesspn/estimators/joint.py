@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from bayesspn.cluster import ArrayTable, Engine, FileTable, names_files
 from bayesspn.estimators.defaults import choose_graph
 from bayesspn.estimators.diagnostics import build_inference_data, invariants, summarise
 from bayesspn.estimators.fitting import sample_chains, stack_traces, warn_if_chains_disagree
@@ -23,7 +24,6 @@ from bayesspn.leaves.family import Array
 from bayesspn.model import Model
 from bayesspn.posterior import DRAWN_SEED, Posterior, merge_chains
 from bayesspn.posterior_files import save_posterior
-from bayesspn.rows import encode_rows
 from bayesspn.tables import Schema, encode, infer_schema, model_columns
 from bayesspn.tables.frames import library_of
 from bayesspn.tables.schema_files import schema_to_json
@@ -56,6 +56,9 @@ class JointModel(BaseEstimator):
         random_state: Any = None,
         progress: bool = False,
         checkpoint: str | os.PathLike[str] | None = None,
+        engine: str = "local",
+        address: str | None = None,
+        shards: int | None = None,
     ) -> None:
         self.depth = depth
         self.partitions = partitions
@@ -75,6 +78,9 @@ class JointModel(BaseEstimator):
         self.random_state = random_state
         self.progress = progress
         self.checkpoint = checkpoint
+        self.engine = engine
+        self.address = address
+        self.shards = shards
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -86,6 +92,12 @@ class JointModel(BaseEstimator):
     def _fit_table(self, X: Any) -> None:
         """Check parameters and table, and sample the posterior of all columns."""
         self._check_parameters()
+        if names_files(X):
+            with FileTable(X, self.schema, self._engine()) as table:
+                header = pd.DataFrame(columns=list(table.schema.names))
+                validate_data(self, header, skip_check_array=True)
+                self._learn_placed(table, table.schema, "pandas")
+            return
         schema = infer_schema(X) if self.schema is None else self.schema
         values = encode(X, schema)
         validate_data(self, X, skip_check_array=True)
@@ -95,8 +107,12 @@ class JointModel(BaseEstimator):
         """Sample the posterior given encoded rows, and keep what was learned."""
         if not len(values):
             raise ValueError("Found array with 0 sample(s): there are no rows to learn from")
+        with ArrayTable(values, self._engine()) as table:
+            self._learn_placed(table, schema, library)
+
+    def _learn_placed(self, table: ArrayTable | FileTable, schema: Schema, library: str) -> None:
         self.graph_ = choose_graph(
-            *values.shape,
+            *table.shape,
             depth=self.depth,
             partitions=self.partitions,
             children=self.children,
@@ -104,17 +120,17 @@ class JointModel(BaseEstimator):
             leaves=self.leaves,
             products=self.products,
         )
-        model = self._build_model(schema, values)
-        rows = encode_rows(model.leaves, values)
+        model = self._build_model(schema, table.described_by)
         done = sample_chains(
             model,
-            rows,
+            table.encode(model.leaves),
             random_state=self.random_state,
             chains=self.chains,
             burn_in=self.burn_in,
             draws=self.draws,
             thin=self.thin,
-            n_jobs=self.n_jobs,
+            # workers of a cluster run one chain at a time, each on all of its rows
+            n_jobs=1 if self.engine == "ray" else self.n_jobs,
             progress=self.progress,
             checkpoint=self.checkpoint,
         )
@@ -124,7 +140,11 @@ class JointModel(BaseEstimator):
         self.rhat_ = warn_if_chains_disagree(done, self.thin)
         self._library = library  # of the tables that are given back
 
+    def _engine(self) -> Engine:
+        return Engine(self.engine, self.address, self.shards)
+
     def _check_parameters(self) -> None:
+        self._engine().check()
         for name, least in (("chains", 1), ("burn_in", 0), ("draws", 1), ("thin", 1)):
             check_count(name, getattr(self, name), least)
         for name in ("alpha", "beta", "gamma"):
