@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 RIVALS := .rivals
 
 .PHONY: demo test test-long fuzz lint docs transcript reach-paper bench bench-scoring bench-growth \
-	bench-quality bench-imputation clean
+	bench-quality bench-imputation bench-scaling clean
 
 $(READY): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -31,10 +31,10 @@ transcript: $(READY)
 	$(BIN)/python experiments/transcript.py $(if $(DATA),--data $(DATA))
 
 test: lint docs
-	$(BIN)/pytest -m "not long" -n 2
+	$(BIN)/pytest -m "not long" -n 2 --dist loadgroup
 
 test-long: $(READY)
-	$(BIN)/pytest -m long -n 2
+	$(BIN)/pytest -m long -n 2 --dist loadgroup
 
 # ten minutes of random tables; FUZZ_SECONDS and FUZZ_START change how many and which
 fuzz: $(READY)
@@ -60,6 +60,10 @@ bench-growth: $(READY)
 
 bench-quality: $(READY)
 	$(BIN)/python bench/quality.py $(if $(DATA),--data $(DATA))
+
+# up to ten million rows: half an hour, and 8 GB of memory
+bench-scaling: $(READY)
+	$(BIN)/python bench/scaling.py
 
 bench-imputation: $(READY)
 	$(BIN)/python bench/imputation.py $(if $(DATA),--data $(DATA))

@@ -30,7 +30,8 @@ def hash_columns(rows: EncodedRows) -> HashArray:
             # equal values as equal bits: one NaN, one zero
             values = np.where(np.isnan(values), np.nan, values + 0.0)
             bits = _mix(values.view(np.uint64))[copies]
-            totals[d] += _mix(bits + numbers).sum(dtype=np.uint64)
+            # as an array: it may overflow, which is what modulo means
+            totals[d : d + 1] += _mix(bits + numbers).sum(dtype=np.uint64)
     return totals
 
 

@@ -1,0 +1,28 @@
+"""One Ray cluster of several worker processes on this machine, for all tests that need one."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+
+def pytest_collection_modifyitems(items):
+    """Tests with the cluster run in one test process, so that there is only one."""
+    for item in items:
+        if "ray_cluster" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.xdist_group("ray"))
+
+
+@pytest.fixture(scope="session")
+def ray_cluster():
+    ray = pytest.importorskip("ray")
+    ray.init(
+        num_cpus=2,
+        object_store_memory=150_000_000,
+        include_dashboard=False,
+        log_to_driver=False,
+        logging_level=logging.ERROR,
+    )
+    yield ray.get_runtime_context().gcs_address
+    ray.shutdown()
