@@ -5,7 +5,9 @@ positive numbers (Gaussian or log-normal), counts (Poisson or geometric), catego
 values. Every worker makes its own rows, so that the table is never in one place. Each case runs in
 processes of its own: in process with two threads, or on Ray with two workers of one thread each.
 
-    python bench/scaling.py [--rows N ...] [--engine local|ray ...]
+    python bench/scaling.py [--rows N ...] [--engine local|ray ...] [--auto]
+
+With --auto the graph is the one that estimators choose for very large tables of so many columns.
 """
 
 from __future__ import annotations
@@ -32,6 +34,8 @@ from bayesspn.cluster.shards import WorkerShards
 from bayesspn.cluster.workers import LocalWorkers, Workers
 from bayesspn.engine.circuit import Address, Circuit, RowSums, add_row_sums
 from bayesspn.engine.shards import Shards
+from bayesspn.estimators.defaults import choose_graph
+from bayesspn.graphs import RegionGraph
 from bayesspn.leaves.family import Array
 from bayesspn.sampling.chains import GrowingChain
 
@@ -40,6 +44,7 @@ CLASSES = 32
 MISSING = 0.1
 CHUNK = 65_536
 GRAPH = shared((4, 1, 1), 16)
+AUTO_GRAPH = choose_graph(10**9, 50)
 WORKERS = 2
 SWEEPS = 5
 MOST_SECONDS = 240.0
@@ -159,10 +164,10 @@ def hire(engine: str) -> tuple[Workers, list[int]]:
     return workers, workers.pids()
 
 
-def run_child(rows: int, engine: str) -> None:
+def run_child(rows: int, engine: str, graph: RegionGraph) -> None:
     """Print what a chain on so many rows takes."""
     leaves = describe()
-    model = Model(GRAPH, leaves)
+    model = Model(graph, leaves)
     workers, pids = hire(engine)
     # compiled code is loaded before anything is timed
     few = divide_rows(1_000, len(workers))
@@ -209,8 +214,8 @@ def run_child(rows: int, engine: str) -> None:
     print(json.dumps(result), flush=True)
 
 
-def measure(rows: int, engine: str) -> dict[str, Any]:
-    command = [sys.executable, __file__, "--child", str(rows), engine]
+def measure(rows: int, engine: str, auto: bool) -> dict[str, Any]:
+    command = [sys.executable, __file__, "--child", str(rows), engine, *["--auto"] * auto]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     return dict(json.loads(done.stdout.splitlines()[-1]))
 
@@ -223,15 +228,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Measure how time and memory grow with rows.")
     parser.add_argument("--rows", type=int, nargs="+", default=[10**4, 10**5, 10**6, 10**7])
     parser.add_argument("--engine", nargs="+", choices=("local", "ray"), default=["local", "ray"])
+    parser.add_argument("--auto", action="store_true", help="the graph of large tables")
     parser.add_argument("--child", nargs=2, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.child:
-        run_child(int(arguments.child[0]), arguments.child[1])
+        graph = AUTO_GRAPH if arguments.auto else GRAPH
+        run_child(int(arguments.child[0]), arguments.child[1], graph)
         return
     lines, terms = [], []
     for engine in arguments.engine:
         for rows in arguments.rows:
-            found = measure(rows, engine)
+            found = measure(rows, engine, arguments.auto)
             grown = max(found["workers"]) - max(found["before"])
             lines.append(
                 (

@@ -155,6 +155,16 @@ def test_a_cluster_is_started_and_ended_with_the_fit(undisturbed, tmp_path):
     assert done.stderr == ""
 
 
+@pytest.mark.long
+def test_a_cluster_that_is_not_there_is_told():
+    pytest.importorskip("ray")
+    script = "from bayesspn.cluster.ray_workers import RayWorkers; RayWorkers(1, 1, 'auto')"
+    done = subprocess.run(
+        [sys.executable, "-c", script], check=False, capture_output=True, text=True
+    )
+    assert "ConnectionError: there is no Ray cluster at 'auto'; start one with" in done.stderr
+
+
 class CountingBackend(ThreadingBackend):
     """A user's own backend."""
 

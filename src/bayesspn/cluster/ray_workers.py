@@ -149,9 +149,9 @@ class RayWorkers:
             except lost as error:
                 if replacements == _MOST_REPLACEMENTS:
                     raise RuntimeError(
-                        f"the worker of shard {shard} died {replacements + 1} times during "
-                        f"{method!r}, and so did those who replaced it; if memory is short, use "
-                        f"more machines, or more shards than {len(self)}"
+                        f"the worker of shard {shard} and {replacements} who replaced it died "
+                        f"during {method!r}; if memory is short, use more machines, or more shards "
+                        f"than {len(self)}"
                     ) from error
                 _logger.warning("the worker of shard %d died and is replaced", shard)
                 references = self._replace(shard, method, given)

@@ -21,8 +21,9 @@ IntArray = NDArray[np.int64]
 
 def encode_shards(workers: Workers, leaves: Leaves) -> Dictionary:
     """Let workers who have read their rows encode them; the dictionary of the whole table."""
-    digest = merge_digests(call_alike(workers, "digest", workers.broadcast(leaves)))
-    totals = add_totals(call_alike(workers, "count", workers.broadcast(digest.peaks)))
+    columns = workers.broadcast(leaves)
+    digest = merge_digests(call_alike(workers, "digest", columns))
+    totals = add_totals(call_alike(workers, "count", columns, digest.peaks))
     dictionary = build_dictionary(leaves, digest, totals)
     call_alike(workers, "encode", workers.broadcast(dictionary), keep=True)
     return dictionary

@@ -40,8 +40,8 @@ class ShardWorker:
     """Holds a shard and answers questions about it, all of which are sums over rows.
 
     The order of calls is ``read``, ``digest``, ``count``, ``encode``; then ``row_pass``, ``values``
-    and ``hash`` as often as wanted. Values are kept until they are encoded, piece by piece, so that
-    the table is in memory about once.
+    and ``hash`` as often as wanted. Only ``read`` and ``encode`` change anything. Values are kept
+    until they are encoded, piece by piece, so that the table is in memory about once.
 
     Parameters
     ----------
@@ -53,7 +53,6 @@ class ShardWorker:
         self._threads = threads
         self._first = 0
         self._pieces: list[Array] = []
-        self._leaves: Leaves | None = None
         self._rows: EncodedRows | None = None
 
     @property
@@ -82,13 +81,11 @@ class ShardWorker:
 
     def digest(self, leaves: Leaves) -> Digest:
         """What a dictionary needs to know of the shard."""
-        self._leaves = leaves
         return merge_digests([digest_rows(leaves, piece) for piece in self._pieces])
 
-    def count(self, peaks: tuple[IntArray, ...]) -> tuple[IntArray, ...]:
+    def count(self, leaves: Leaves, peaks: tuple[IntArray, ...]) -> tuple[IntArray, ...]:
         """Totals of the shard, in units of the whole table's peaks."""
-        assert self._leaves is not None
-        return add_totals([count_totals(self._leaves, piece, peaks) for piece in self._pieces])
+        return add_totals([count_totals(leaves, piece, peaks) for piece in self._pieces])
 
     def encode(self, dictionary: Dictionary) -> int:
         """Encode the shard; the number of its rows."""
@@ -101,16 +98,15 @@ class ShardWorker:
             check_support(rows)
             blocks.extend(rows.blocks)
             first += len(piece)
-        self._leaves = dictionary.leaves
         self._rows = EncodedRows(dictionary, tuple(blocks))
         return self._rows.n_rows
 
     def row_pass(self, message: bytes, address: Address) -> RowSums:
         """Draw z and s for every row and add up what they say."""
-        assert self._leaves is not None
         if self._threads is not None:
             use_threads(self._threads)
-        return compiled.row_pass(unpack_circuit(message, self._leaves), self.rows, address)
+        circuit = unpack_circuit(message, self.rows.dictionary.leaves)
+        return compiled.row_pass(circuit, self.rows, address)
 
     def values(self, row_ids: IntArray) -> Array:
         """Values of rows, NaN where missing; shape (row_ids, columns)."""
