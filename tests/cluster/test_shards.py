@@ -13,6 +13,7 @@ import pytest
 from support import mixed_leaves, mixed_table
 
 from bayesspn.cluster import ArrayTable, Engine
+from bayesspn.cluster import shards as cluster_shards
 from bayesspn.cluster.messages import pack_circuit, unpack_circuit
 from bayesspn.cluster.partitions import divide_rows
 from bayesspn.cluster.ray_workers import RayWorkers, share_cpus
@@ -264,6 +265,12 @@ def test_hashes_of_cells_do_not_depend_on_shards():
     np.testing.assert_array_equal(differs, different)
     zeros = np.where(X == 0, -0.0, X)
     np.testing.assert_array_equal(LocalShards(encode_rows(LEAVES, zeros)).cell_hashes(), alone)
+
+
+def test_more_rows_than_can_be_counted_are_refused(monkeypatch):
+    monkeypatch.setattr(cluster_shards, "MOST_ROWS", 299)
+    with pytest.raises(ValueError, match="has 300 rows, more than the 299 that counts"):
+        hold(LocalWorkers(2))
 
 
 def test_values_come_from_whoever_holds_the_row():

@@ -19,10 +19,19 @@ from bayesspn.leaves.family import Array
 IntArray = NDArray[np.int64]
 
 
+#: Categories are counted in 32 bits.
+MOST_ROWS = 2**31 - 1
+
+
 def encode_shards(workers: Workers, leaves: Leaves) -> Dictionary:
     """Let workers who have read their rows encode them; the dictionary of the whole table."""
     columns = workers.broadcast(leaves)
     digest = merge_digests(call_alike(workers, "digest", columns))
+    if digest.rows > MOST_ROWS:
+        raise ValueError(
+            f"the table has {digest.rows:,} rows, more than the {MOST_ROWS:,} that counts of "
+            "categories can hold; learn from fewer of them"
+        )
     totals = add_totals(call_alike(workers, "count", columns, digest.peaks))
     dictionary = build_dictionary(leaves, digest, totals)
     call_alike(workers, "encode", workers.broadcast(dictionary), keep=True)
