@@ -102,6 +102,7 @@ def test_large_tables_are_described_by_a_sample_and_extremes(folder, monkeypatch
         np.testing.assert_array_equal(table.described_by[50:], extremes)
 
 
+@pytest.mark.long
 def test_large_tables_have_the_same_draws_anywhere(folder, monkeypatch, ray_cluster):
     monkeypatch.setattr(placement, "SAMPLE_ROWS", 50)
     here = BayesianSPN(**SETTINGS).fit(folder)

@@ -119,7 +119,8 @@ def test_a_worker_that_is_killed_during_a_row_pass_is_replaced(ray_cluster):
     model, key = Model(graph, leaves), Key(0)
     alone = encode_rows(leaves, many)
     expected = run_chain(start_chain(key, model, alone), alone, draws=2)
-    workers = RayWorkers(2, len(many))
+    workers = RayWorkers(None, len(many))
+    assert len(workers) == 2  # as many as there are CPUs
     rows = hold(workers, many, leaves)
     chain = start_chain(key, model, rows)
     begin = time.monotonic()
@@ -187,19 +188,12 @@ def test_errors_of_workers_arrive_as_they_are(ray_cluster):
 def test_a_cluster_that_is_there_is_used_and_stays(ray_cluster):
     import ray
 
-    RayWorkers(None, 1, ray_cluster).close()
+    workers = RayWorkers(None, 1, ray_cluster)
+    assert len(workers) == 1  # there are no more rows
+    workers.close()
     assert ray.is_initialized()
     with pytest.raises(ValueError, match=r"address is '1\.2\.3\.4:5'.*ray\.shutdown"):
         RayWorkers(1, 1, "1.2.3.4:5")
-
-
-def test_shards_follow_cpus_and_rows(ray_cluster):
-    everything = RayWorkers(None, 1000)
-    assert len(everything) == 2
-    everything.close()
-    few_rows = RayWorkers(7, 3)
-    assert len(few_rows) == 3
-    few_rows.close()
 
 
 @pytest.mark.parametrize(
