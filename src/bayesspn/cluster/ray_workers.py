@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import math
+import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -35,7 +36,8 @@ def import_ray() -> Any:
 def connect(address: str | None) -> Callable[[], None]:
     """Connect to a Ray cluster, or start one on this machine; a function that leaves it again.
 
-    A connection that exists already is used, and stays.
+    A connection that exists already is used, and stays. Without an address, Ray's own variable
+    RAY_ADDRESS counts.
     """
     ray = import_ray()
     if ray.is_initialized():
@@ -46,10 +48,12 @@ def connect(address: str | None) -> Callable[[], None]:
                 f"{current}; call ray.shutdown() first, or leave address out"
             )
         return lambda: None
+    # a cluster that happens to run on this machine may be somebody else's
+    start = address is None and "RAY_ADDRESS" not in os.environ
     try:
         ray.init(
-            address=address,
-            include_dashboard=False if address is None else None,
+            address="local" if start else address,
+            include_dashboard=False if start else None,
             logging_level=logging.ERROR,
             log_to_driver=False,
         )

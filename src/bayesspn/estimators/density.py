@@ -71,8 +71,8 @@ class BayesianSPN(Questions, DensityMixin, JointModel):
         "bayesspn[ray]"``). With Ray, chains run one after the other, each sweep on all workers at
         once, and ``n_jobs`` is not used. The draws do not depend on it, whatever dies meanwhile.
     address : str, default=None
-        Of a Ray cluster, such as ``"auto"``. By default the one that this process is connected to,
-        or one that is started on this machine and ends with the fit.
+        Of a Ray cluster, such as ``"auto"``. By default the one that this process is connected to
+        or that ``RAY_ADDRESS`` names, else one that is started here and ends with the fit.
     shards : int, default=None
         Parts that the rows are divided into, with Ray a worker each. By default 1, or the number
         of CPUs of the Ray cluster. The draws do not depend on it.
