@@ -31,10 +31,10 @@ transcript: $(READY)
 	$(BIN)/python experiments/transcript.py $(if $(DATA),--data $(DATA))
 
 test: lint docs
-	$(BIN)/pytest -m "not long" -n 2 --dist loadgroup
+	$(BIN)/pytest -m "not long" -n 2
 
 test-long: $(READY)
-	$(BIN)/pytest -m long -n 2 --dist loadgroup
+	$(BIN)/pytest -m long -n 2
 
 # ten minutes of random tables; FUZZ_SECONDS and FUZZ_START change how many and which
 fuzz: $(READY)

@@ -154,6 +154,7 @@ def hire(engine: str) -> tuple[Workers, list[int]]:
     from bayesspn.cluster.ray_workers import RayWorkers
 
     ray.init(
+        "local",
         num_cpus=WORKERS,
         object_store_memory=200_000_000,
         include_dashboard=False,

@@ -7,17 +7,11 @@ import logging
 import pytest
 
 
-def pytest_collection_modifyitems(items):
-    """Tests with the cluster run in one test process, so that there is only one."""
-    for item in items:
-        if "ray_cluster" in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.xdist_group("ray"))
-
-
 @pytest.fixture(scope="session")
 def ray_cluster():
     ray = pytest.importorskip("ray")
     ray.init(
+        "local",
         num_cpus=2,
         object_store_memory=150_000_000,
         include_dashboard=False,
