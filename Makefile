@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 RIVALS := .rivals
 
 .PHONY: demo compiled test test-long fuzz lint docs transcript pictures reach-paper bench \
-	bench-scoring bench-growth bench-quality bench-imputation clean
+	bench-scoring bench-growth bench-quality bench-imputation bench-scaling clean
 
 $(READY): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -69,6 +69,10 @@ bench-growth: $(READY)
 
 bench-quality: $(READY)
 	$(BIN)/python bench/quality.py $(if $(DATA),--data $(DATA))
+
+# up to ten million rows: half an hour, and 8 GB of memory
+bench-scaling: $(READY)
+	$(BIN)/python bench/scaling.py
 
 bench-imputation: $(READY)
 	$(BIN)/python bench/imputation.py $(if $(DATA),--data $(DATA))

@@ -13,6 +13,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from bayesspn.cell_hashes import HashArray, hash_columns
 from bayesspn.dictionaries import Dictionary
 from bayesspn.engine import compiled
 from bayesspn.engine.circuit import (
@@ -20,7 +21,6 @@ from bayesspn.engine.circuit import (
     Circuit,
     RowSums,
     add_row_sums,
-    fixed_point,
     from_fixed_point,
 )
 from bayesspn.leaves.family import Array
@@ -50,6 +50,9 @@ class Shards(Protocol):
 
     def values(self, row_ids: IntArray) -> Array:
         """Values of some rows, NaN where missing; shape (row_ids, columns)."""
+
+    def cell_hashes(self) -> HashArray:
+        """Hash of the cells of every column, the same for any split; shape (columns,)."""
 
 
 class LocalShards:
@@ -87,12 +90,16 @@ class LocalShards:
 
     def log_likelihood(self, circuit: Circuit) -> float:
         """Sum of the log densities of all rows."""
-        parts = [fixed_point(compiled.log_likelihood(circuit, part)) for part in self._parts]
+        parts = [compiled.fixed_log_likelihood(circuit, part) for part in self._parts]
         return from_fixed_point(sum(parts))
 
     def values(self, row_ids: IntArray) -> Array:
         """Values of some rows, NaN where missing; shape (row_ids, columns)."""
         return self.rows.values(row_ids)
+
+    def cell_hashes(self) -> HashArray:
+        """Hash of the cells of every column, the same for any split; shape (columns,)."""
+        return hash_columns(self.rows)
 
 
 def as_shards(rows: EncodedRows | Shards) -> Shards:

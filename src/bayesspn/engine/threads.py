@@ -18,6 +18,11 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 
+def use_threads(threads: int) -> None:
+    """Let compiled code use so many threads, or as many as there may be."""
+    numba.set_num_threads(max(1, min(threads, numba.config.NUMBA_NUM_THREADS)))  # type: ignore[attr-defined]
+
+
 def run_tasks(kernel: Callable[..., object], most: int, *arguments: Any) -> None:
     """Call ``kernel(task, tasks, *arguments)`` for tasks that run side by side.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import tempfile
 import time
@@ -16,8 +15,9 @@ from typing import Any
 import numpy as np
 
 from bayesspn.array_files import damage_named
+from bayesspn.cell_hashes import combine_hashes
 from bayesspn.chain_files import CHAINS, load_chains, save_chains
-from bayesspn.leaves.family import Array
+from bayesspn.engine.shards import Shards, as_shards
 from bayesspn.model import Model
 from bayesspn.posterior_files import model_to_json
 from bayesspn.rows import EncodedRows
@@ -41,7 +41,7 @@ class Checkpoint:
     ----------
     path : str, path or None
         None keeps nothing.
-    rows : EncodedRows
+    rows : EncodedRows or Shards
         The rows that the chains learn from.
     burn_in, thin : int
     random_state : int, RandomState or None
@@ -51,7 +51,7 @@ class Checkpoint:
     def __init__(
         self,
         path: str | os.PathLike[str] | None,
-        rows: EncodedRows,
+        rows: EncodedRows | Shards,
         *,
         burn_in: int,
         thin: int,
@@ -63,7 +63,7 @@ class Checkpoint:
         if self._path is not None:
             self._more = {
                 "rows": rows.n_rows,
-                "cells": hash_cells(rows),
+                "cells": combine_hashes(as_shards(rows).cell_hashes()),
                 "burn_in": int(burn_in),
                 "thin": int(thin),
                 "random_state": int(random_state)
@@ -159,31 +159,6 @@ class Checkpoint:
         if seconds > _INTERVAL:
             return max(1, sweeps // 2)
         return 2 * sweeps if seconds < _INTERVAL / 4 else sweeps
-
-
-def hash_cells(rows: EncodedRows) -> str:
-    """Hash of a table's encoded values, column by column, however they are stored."""
-    dictionary = rows.dictionary
-    order = rows.sorted_ids[1]
-    copies = [
-        np.repeat(np.arange(block.n_rows), np.diff(block.copy_start)) for block in rows.blocks
-    ]
-    digest = hashlib.sha256()
-    for d, distinct in enumerate(dictionary.values):
-        parts = []
-        for block, rows_of in zip(rows.blocks, copies, strict=True):
-            if distinct.size:
-                values = np.append(distinct, np.nan)[block.codes(dictionary, d)]
-            else:
-                values = block.dense[np.searchsorted(dictionary.dense, d)]
-            parts.append(values[rows_of])
-        digest.update(_canonical(np.concatenate(parts)[order]).tobytes())
-    return digest.hexdigest()
-
-
-def _canonical(values: Array) -> Array:
-    """Equal values as equal bytes: one NaN, one zero."""
-    return np.where(np.isnan(values), np.nan, values + 0.0).astype("<f8")
 
 
 def _checked_path(path: Any) -> str:

@@ -66,6 +66,16 @@ class BayesianSPN(Questions, DensityMixin, JointModel):
         with the draws of a fit that was never stopped, bit by bit. ``n_jobs`` and ``progress`` may
         change, and so may ``draws``: more continue the chains, fewer are the first of those there.
         A fit without ``random_state`` takes the file's seed. One file serves one fit.
+    engine : {"local", "ray"}, default="local"
+        Who holds the rows: this process, or workers of a Ray cluster (``pip install
+        "bayesspn[ray]"``). With Ray, chains run one after the other, each sweep on all workers at
+        once, and ``n_jobs`` is not used. The draws do not depend on it, whatever dies meanwhile.
+    address : str, default=None
+        Of a Ray cluster, such as ``"auto"``. By default the one that this process is connected to
+        or that ``RAY_ADDRESS`` names, else one that is started here and ends with the fit.
+    shards : int, default=None
+        Parts that the rows are divided into, with Ray a worker each. By default 1, or the number
+        of CPUs of the Ray cluster. The draws do not depend on it.
 
     Attributes
     ----------
@@ -108,8 +118,10 @@ class BayesianSPN(Questions, DensityMixin, JointModel):
 
         Parameters
         ----------
-        X : array or data frame of shape (rows, columns)
-            NaN, None, NA and NaT mark missing cells.
+        X : array or data frame of shape (rows, columns), str, path or list of these
+            NaN, None, NA and NaT mark missing cells. Text and paths name Parquet files, or a
+            folder of these: they are one table, which is read by whoever holds the rows and never
+            in one piece.
         y : ignored
             For scikit-learn's interface.
         """

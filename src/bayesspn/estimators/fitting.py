@@ -17,6 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from tqdm.auto import tqdm
 
+from bayesspn.engine.shards import Shards
 from bayesspn.estimators.checkpoints import Checkpoint
 from bayesspn.leaves.family import Array
 from bayesspn.model import Model
@@ -69,7 +70,7 @@ def draw_seed(random_state: Any) -> int:
 
 def sample_chains(
     model: Model,
-    rows: EncodedRows,
+    rows: EncodedRows | Shards,
     *,
     random_state: Any,
     chains: int,
@@ -121,7 +122,7 @@ def sample_chains(
 
 
 def _run_in_turn(
-    chains: list[Chain], rows: EncodedRows, plan: _Plan, bar: tqdm, store: Checkpoint
+    chains: list[Chain], rows: EncodedRows | Shards, plan: _Plan, bar: tqdm, store: Checkpoint
 ) -> None:
     """Run one chain after the other; the list always holds what was done."""
     for number, chain in enumerate(chains):
@@ -142,7 +143,7 @@ def _run_in_turn(
 
 def _run_in_rounds(
     chains: list[Chain],
-    rows: EncodedRows,
+    rows: EncodedRows | Shards,
     plan: _Plan,
     n_jobs: int | None,
     bar: tqdm,

@@ -79,6 +79,9 @@ class SPNImputer(OneToOneFeatureMixin, TransformerMixin, JointModel):
         random_state: Any = None,
         progress: bool = False,
         checkpoint: str | os.PathLike[str] | None = None,
+        engine: str = "local",
+        address: str | None = None,
+        shards: int | None = None,
     ) -> None:
         super().__init__(
             depth=depth,
@@ -99,6 +102,9 @@ class SPNImputer(OneToOneFeatureMixin, TransformerMixin, JointModel):
             random_state=random_state,
             progress=progress,
             checkpoint=checkpoint,
+            engine=engine,
+            address=address,
+            shards=shards,
         )
         self.strategy = strategy
 
@@ -112,8 +118,8 @@ class SPNImputer(OneToOneFeatureMixin, TransformerMixin, JointModel):
 
         Parameters
         ----------
-        X : array or data frame of shape (rows, columns)
-            NaN, None, NA and NaT mark missing cells.
+        X : array or data frame of shape (rows, columns), str, path or list of these
+            NaN, None, NA and NaT mark missing cells. Names of Parquet files as for `BayesianSPN`.
         y : ignored
             For scikit-learn's interface.
         """

@@ -81,6 +81,9 @@ class InfiniteSPN(BayesianSPN):
         random_state: Any = None,
         progress: bool = False,
         checkpoint: str | os.PathLike[str] | None = None,
+        engine: str = "local",
+        address: str | None = None,
+        shards: int | None = None,
     ) -> None:
         super().__init__(
             depth=depth,
@@ -101,6 +104,9 @@ class InfiniteSPN(BayesianSPN):
             random_state=random_state,
             progress=progress,
             checkpoint=checkpoint,
+            engine=engine,
+            address=address,
+            shards=shards,
         )
         self.concentration = concentration
 

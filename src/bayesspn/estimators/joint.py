@@ -13,6 +13,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from bayesspn.cluster import ArrayTable, Engine, FileTable, names_files
+from bayesspn.engine.shards import LocalShards, Shards
 from bayesspn.estimators.defaults import choose_graph
 from bayesspn.estimators.diagnostics import build_inference_data, invariants, summarise
 from bayesspn.estimators.fitting import sample_chains, stack_traces, warn_if_chains_disagree
@@ -23,7 +25,7 @@ from bayesspn.leaves.family import Array
 from bayesspn.model import Model
 from bayesspn.posterior import DRAWN_SEED, Posterior, merge_chains
 from bayesspn.posterior_files import save_posterior
-from bayesspn.rows import EncodedRows, check_support, encode_rows
+from bayesspn.rows import EncodedRows, check_support
 from bayesspn.tables import Schema, encode, infer_schema, model_columns
 from bayesspn.tables.frames import library_of
 from bayesspn.tables.schema_files import schema_to_json
@@ -56,6 +58,9 @@ class JointModel(BaseEstimator):
         random_state: Any = None,
         progress: bool = False,
         checkpoint: str | os.PathLike[str] | None = None,
+        engine: str = "local",
+        address: str | None = None,
+        shards: int | None = None,
     ) -> None:
         self.depth = depth
         self.partitions = partitions
@@ -75,6 +80,9 @@ class JointModel(BaseEstimator):
         self.random_state = random_state
         self.progress = progress
         self.checkpoint = checkpoint
+        self.engine = engine
+        self.address = address
+        self.shards = shards
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -86,9 +94,18 @@ class JointModel(BaseEstimator):
     #: Whether the model is a Dirichlet process mixture.
     _infinite = False
 
+    #: Rows that were learned from, if they are in this process.
+    _rows: EncodedRows | None
+
     def _fit_table(self, X: Any) -> None:
         """Check parameters and table, and sample the posterior of all columns."""
         self._check_parameters()
+        if names_files(X):
+            with FileTable(X, self.schema, self._engine()) as table:
+                header = pd.DataFrame(columns=list(table.schema.names))
+                validate_data(self, header, skip_check_array=True)
+                self._learn_placed(table, table.schema, "pandas")
+            return
         schema = infer_schema(X) if self.schema is None else self.schema
         values = encode(X, schema)
         validate_data(self, X, skip_check_array=True)
@@ -98,8 +115,12 @@ class JointModel(BaseEstimator):
         """Sample the posterior given encoded rows, and keep what was learned."""
         if not len(values):
             raise ValueError("Found array with 0 sample(s): there are no rows to learn from")
+        with ArrayTable(values, self._engine()) as table:
+            self._learn_placed(table, schema, library)
+
+    def _learn_placed(self, table: ArrayTable | FileTable, schema: Schema, library: str) -> None:
         self.graph_ = choose_graph(
-            *values.shape,
+            *table.shape,
             depth=self.depth,
             partitions=self.partitions,
             children=self.children,
@@ -108,8 +129,8 @@ class JointModel(BaseEstimator):
             products=self.products,
             infinite=self._infinite,
         )
-        model = self._build_model(schema, values)
-        rows = encode_rows(model.leaves, values)
+        model = self._build_model(schema, table.described_by)
+        rows = table.encode(model.leaves)
         self._sample(model, rows, chains=self.chains, checkpoint=self.checkpoint)
         self.schema_ = _with_resolutions(schema, model.leaves)
         self._library = library  # of the tables that are given back
@@ -119,22 +140,25 @@ class JointModel(BaseEstimator):
         """Add encoded rows to those seen before, and go on sampling from where the chains stand."""
         if self._rows is None:
             raise ValueError(
-                f"this {type(self).__name__} was read from a file or a pickle, which do not hold "
-                "the rows it learned from: call partial_fit on the model that was fitted, or fit "
-                "all rows again"
+                f"this {type(self).__name__} has not got the rows it learned from: models that "
+                "were read from a file or a pickle do not hold them, nor do those whose rows were "
+                "kept by workers of a cluster; call partial_fit on the model that was fitted in "
+                "this process, or fit all rows again"
             )
         before = self._rows.values(np.arange(self._rows.n_rows))
         everything = np.concatenate([before, values])
         old = self.posterior_.model
         model = dataclasses.replace(old, leaves=widen_ranges(old.leaves, everything))
-        rows = encode_rows(model.leaves, everything)
-        check_support(rows)
         generation = self._generation + 1
         states = self._states
-        self._sample(model, rows, chains=len(states), states=states, generation=generation)
+        with ArrayTable(everything, Engine(shards=self.shards)) as table:
+            rows = table.encode(model.leaves)
+            if isinstance(rows, EncodedRows):
+                check_support(rows)
+            self._sample(model, rows, chains=len(states), states=states, generation=generation)
         self._generation = generation
 
-    def _sample(self, model: Model, rows: EncodedRows, **options: Any) -> None:
+    def _sample(self, model: Model, rows: EncodedRows | Shards, **options: Any) -> None:
         done = sample_chains(
             model,
             rows,
@@ -142,7 +166,8 @@ class JointModel(BaseEstimator):
             burn_in=self.burn_in,
             draws=self.draws,
             thin=self.thin,
-            n_jobs=self.n_jobs,
+            # workers of a cluster run one chain at a time, each on all of its rows
+            n_jobs=1 if self.engine == "ray" else self.n_jobs,
             progress=self.progress,
             **options,
         )
@@ -150,7 +175,8 @@ class JointModel(BaseEstimator):
         self.trace_ = stack_traces(done)
         self.rhat_ = warn_if_chains_disagree(done, self.thin)
         # what learning from more rows begins with
-        self._rows: EncodedRows | None = rows
+        kept = rows.rows if isinstance(rows, LocalShards) else rows
+        self._rows = kept if isinstance(kept, EncodedRows) else None
         self._states = tuple(chain.state for chain in done)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -159,7 +185,11 @@ class JointModel(BaseEstimator):
             state |= {"_rows": None, "_states": ()}  # models that travel hold no rows
         return state
 
+    def _engine(self) -> Engine:
+        return Engine(self.engine, self.address, self.shards)
+
     def _check_parameters(self) -> None:
+        self._engine().check()
         for name, least in (("chains", 1), ("burn_in", 0), ("draws", 1), ("thin", 1)):
             check_count(name, getattr(self, name), least)
         for name in ("alpha", "beta", "gamma"):

@@ -29,17 +29,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from bayesspn.leaves.family import Array
-from bayesspn.tables.cells import Cells, TableError, shorten
-from bayesspn.tables.encoding import LARGEST_INTEGER, numbers
+from bayesspn.tables.cells import TableError, shorten
 from bayesspn.tables.frames import open_table
 from bayesspn.tables.schema import ColumnSchema, Schema
-from bayesspn.tables.times import recorded_step, seconds_from_times
+from bayesspn.tables.surveys import MOST_TEXT_CATEGORIES, ColumnSurvey, survey_cells
 
 _MOST_INTEGER_CATEGORIES = 20
-_MOST_TEXT_CATEGORIES = 1_000
 _FEWEST_IDENTIFIERS = 50
 _LARGEST_COUNT = 1_000
 _LARGEST_MEDIAN_COUNT = 10
@@ -70,82 +66,76 @@ def infer_schema(table: Any) -> Schema:
     if not opened.n_rows:
         raise TableError(f"Found array with 0 sample(s) {shape}.")
     return Schema(
-        tuple(_infer_column(cells) for cells in map(opened.read, range(len(opened.names))))
+        tuple(
+            infer_column(survey_cells(cells))
+            for cells in map(opened.read, range(len(opened.names)))
+        )
     )
 
 
-def _infer_column(cells: Cells) -> ColumnSchema:
-    if cells.missing.all():
+def infer_column(survey: ColumnSurvey) -> ColumnSchema:
+    """Schema of a column that has been surveyed."""
+    if not survey.observed:
         raise TableError(
-            f"column {shorten(cells.name)} has no observed value; drop it or give its schema"
+            f"column {shorten(survey.name)} has no observed value; drop it or give its schema"
         )
-    if cells.levels is not None:
-        return _infer_categories(cells)
-    kind = cells.values.dtype.kind
-    if kind == "b":
-        return ColumnSchema(cells.name, "binary", dtype=cells.dtype)
-    if kind in "Mm":
-        return _infer_times(cells)
-    return _infer_numbers(cells)
+    if survey.content == "categories":
+        return _infer_categories(survey)
+    name, dtype = survey.name, survey.dtype
+    if survey.content == "booleans":
+        return ColumnSchema(name, "binary", dtype=dtype)
+    if survey.content == "moments":
+        return ColumnSchema(name, "datetime", resolution=survey.step, dtype=dtype)
+    families = _families_from(survey.lowest)
+    if survey.content == "durations":
+        return ColumnSchema(name, "duration", families, resolution=survey.step, dtype=dtype)
+    if not survey.whole:
+        return ColumnSchema(name, "real", families, dtype=dtype)
+    if _are_categories(survey):
+        categories = tuple(int(value) for value in survey.distinct)
+        return ColumnSchema(name, "category", categories=categories, dtype=dtype)
+    # up to this limit all different values are known, and so is the median
+    small = survey.lowest == 0 and survey.highest <= _LARGEST_COUNT
+    if small and survey.median <= _LARGEST_MEDIAN_COUNT:
+        return ColumnSchema(name, "count", dtype=dtype)
+    return ColumnSchema(name, "integer", families, dtype=dtype)
 
 
-def _infer_categories(cells: Cells) -> ColumnSchema:
-    assert cells.levels is not None
-    if cells.declared:
+def _infer_categories(survey: ColumnSurvey) -> ColumnSchema:
+    levels, n_cells = survey.levels, survey.observed
+    name, dtype = survey.name, survey.dtype
+    if survey.declared:
         return ColumnSchema(
-            cells.name,
-            "category",
-            categories=cells.levels,
-            ordered=cells.ordered,
-            dtype=cells.dtype,
+            name, "category", categories=levels, ordered=survey.ordered, dtype=dtype
         )
-    n_levels, n_cells = len(cells.levels), int((~cells.missing).sum())
-    identifiers = n_cells >= _FEWEST_IDENTIFIERS and n_levels > 0.9 * n_cells
-    if identifiers or n_levels > _MOST_TEXT_CATEGORIES:
+    identifiers = n_cells >= _FEWEST_IDENTIFIERS and len(levels) > 0.9 * n_cells
+    if identifiers or len(levels) > MOST_TEXT_CATEGORIES:
+        number = f"{len(levels):,}" + (" or more" if survey.cut else "")
         raise TableError(
-            f"column {shorten(cells.name)} has {n_levels:,} different values in {n_cells:,} "
-            f"cells, such as {shorten(cells.levels[0])}; drop it, or declare its categories (a "
+            f"column {shorten(name)} has {number} different values in {n_cells:,} "
+            f"cells, such as {shorten(levels[0])}; drop it, or declare its categories (a "
             "categorical type, or its schema) if they are no identifiers"
         )
-    categories = tuple(sorted(cells.levels, key=str))
-    return ColumnSchema(cells.name, "category", categories=categories, dtype=cells.dtype)
+    return ColumnSchema(name, "category", categories=tuple(sorted(levels, key=str)), dtype=dtype)
 
 
-def _infer_times(cells: Cells) -> ColumnSchema:
-    resolution = recorded_step(cells.observed)
-    if cells.values.dtype.kind == "M":
-        return ColumnSchema(cells.name, "datetime", resolution=resolution, dtype=cells.dtype)
-    families = families_by_sign(seconds_from_times(cells.observed))
-    return ColumnSchema(cells.name, "duration", families, resolution=resolution, dtype=cells.dtype)
-
-
-def _infer_numbers(cells: Cells) -> ColumnSchema:
-    values = numbers(cells)[~cells.missing]
-    whole = np.all(values == np.floor(values)) and np.abs(values).max() <= LARGEST_INTEGER
-    if not whole:
-        return ColumnSchema(cells.name, "real", families_by_sign(values), dtype=cells.dtype)
-    distinct = np.unique(values)
-    if _are_categories(distinct, len(values)):
-        categories = tuple(int(value) for value in distinct)
-        return ColumnSchema(cells.name, "category", categories=categories, dtype=cells.dtype)
-    small = distinct[-1] <= _LARGEST_COUNT and np.median(values) <= _LARGEST_MEDIAN_COUNT
-    if distinct[0] == 0 and small:
-        return ColumnSchema(cells.name, "count", dtype=cells.dtype)
-    return ColumnSchema(cells.name, "integer", families_by_sign(values), dtype=cells.dtype)
-
-
-def _are_categories(distinct: Array, n_cells: int) -> bool:
-    if set(distinct) == {0.0, 1.0}:
+def _are_categories(survey: ColumnSurvey) -> bool:
+    n_distinct = survey.distinct.size
+    if n_distinct == 2 and (survey.lowest, survey.highest) == (0.0, 1.0):
         return True
     return (
-        distinct[0] >= 0
-        and len(distinct) <= _MOST_INTEGER_CATEGORIES
-        and 2 * len(distinct) <= n_cells  # values that hardly recur are measurements
+        survey.lowest >= 0
+        and 0 < n_distinct <= _MOST_INTEGER_CATEGORIES
+        and 2 * n_distinct <= survey.observed  # values that hardly recur are measurements
     )
 
 
 def families_by_sign(values: Array) -> tuple[str, ...]:
     """Likelihood models that suit continuous values."""
-    if values.min() < 0:
+    return _families_from(float(values.min()))
+
+
+def _families_from(lowest: float) -> tuple[str, ...]:
+    if lowest < 0:
         return ("gaussian",)
-    return ("gaussian", "exponential" if values.min() == 0 else "lognormal")
+    return ("gaussian", "exponential" if lowest == 0 else "lognormal")

@@ -49,15 +49,26 @@ def _check_size(column: ColumnSchema, values: Array) -> None:
     sizes = np.abs(values[~np.isnan(values)])
     if not sizes.size:
         return
-    if sizes.max() > _LARGEST:
-        row = int(np.nanargmax(np.abs(values)))
-        raise TableError(
-            f"column {shorten(column.name)}, row {row}: {values[row]:g} is beyond {_LARGEST:g}, "
-            "where squares overflow; rescale the column, or make the cell missing if the value "
-            "stands for one"
-        )
+    _check_largest(column, values)
     if 0 < sizes.max() < _SMALLEST:
         raise TableError(
             f"column {shorten(column.name)}: its largest value, {sizes.max():g}, is below "
             f"{_SMALLEST:g}, where squares vanish; rescale the column"
+        )
+
+
+def check_largest(schema: Schema, values: Array) -> None:
+    """Check that no value (rows, columns) of a table, or of a part of it, is too large."""
+    for j, column in enumerate(schema):
+        _check_largest(column, values[:, j])
+
+
+def _check_largest(column: ColumnSchema, values: Array) -> None:
+    beyond = np.flatnonzero(np.abs(values) > _LARGEST)
+    if beyond.size:
+        row = int(beyond[0])
+        raise TableError(
+            f"column {shorten(column.name)}, row {row}: {values[row]:g} is beyond {_LARGEST:g}, "
+            "where squares overflow; rescale the column, or make the cell missing if the value "
+            "stands for one"
         )
