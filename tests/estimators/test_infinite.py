@@ -170,5 +170,5 @@ def test_models_that_travelled_have_no_rows(tmp_path):
     model = BayesianSPN(**QUICK).fit(make_table(40))
     model.save(tmp_path / "model.bspn")
     for again in (bayesspn.load(tmp_path / "model.bspn"), pickle.loads(pickle.dumps(model))):
-        with pytest.raises(ValueError, match="do not hold the rows"):
+        with pytest.raises(ValueError, match="has not got the rows"):
             again.partial_fit(make_table(10))
