@@ -20,6 +20,7 @@ from bayesspn.estimators.diagnostics import build_inference_data, invariants, su
 from bayesspn.estimators.fitting import sample_chains, stack_traces, warn_if_chains_disagree
 from bayesspn.estimators.questions import Conditional
 from bayesspn.estimators.views import View
+from bayesspn.graphs import RegionGraph
 from bayesspn.leaves.columns import Leaves, widen_ranges
 from bayesspn.leaves.family import Array
 from bayesspn.model import Model
@@ -119,17 +120,8 @@ class JointModel(BaseEstimator):
             self._learn_placed(table, schema, library)
 
     def _learn_placed(self, table: ArrayTable | FileTable, schema: Schema, library: str) -> None:
-        self.graph_ = choose_graph(
-            *table.shape,
-            depth=self.depth,
-            partitions=self.partitions,
-            children=self.children,
-            sums=self.sums,
-            leaves=self.leaves,
-            products=self.products,
-            infinite=self._infinite,
-        )
-        model = self._build_model(schema, table.described_by)
+        self.graph_ = self._choose_graph(table.shape)
+        model = self._build_model(self.graph_, schema, table.described_by)
         rows = table.encode(model.leaves)
         self._sample(model, rows, chains=self.chains, checkpoint=self.checkpoint)
         self.schema_ = _with_resolutions(schema, model.leaves)
@@ -197,7 +189,19 @@ class JointModel(BaseEstimator):
         if self.schema is not None and not isinstance(self.schema, Schema):
             raise TypeError(f"schema must be a Schema or None, got {type(self.schema).__name__}")
 
-    def _build_model(self, schema: Schema, values: Array) -> Model:
+    def _choose_graph(self, shape: tuple[int, ...]) -> RegionGraph:
+        return choose_graph(
+            *shape,
+            depth=self.depth,
+            partitions=self.partitions,
+            children=self.children,
+            sums=self.sums,
+            leaves=self.leaves,
+            products=self.products,
+            infinite=self._infinite,
+        )
+
+    def _build_model(self, graph: RegionGraph, schema: Schema, values: Array) -> Model:
         fixed = {
             name: float(getattr(self, name))
             for name in ("alpha", "beta")
@@ -212,7 +216,7 @@ class JointModel(BaseEstimator):
                 for column in schema
             )
             schema = Schema(columns)
-        return Model(self.graph_, model_columns(schema, values), learn_leaf_priors=learned, **fixed)
+        return Model(graph, model_columns(schema, values), learn_leaf_priors=learned, **fixed)
 
     def _more_priors(self) -> dict[str, Any]:
         """Priors that only some estimators have, by their names in `Model`."""
