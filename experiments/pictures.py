@@ -84,16 +84,16 @@ def draw_plots(models: dict[str, BayesianSPN], tables: dict[str, pd.DataFrame]) 
 
 
 def shoot_reports(browser: Any, models: dict[str, BayesianSPN], tables: dict[str, Any]) -> None:
-    for name, model in models.items():
+    for name, picture, section in (
+        ("adult", "adult-report", "the-table"),
+        ("abalone", "abalone-report-surprises", "surprising-rows-and-cells"),
+    ):
         path = RESULTS / f"{name}.html"
-        write_report(model, path, tables[name], title=name)
+        write_report(models[name], path, tables[name], title=name)
         page = browser.new_page(viewport={"width": 900, "height": 1300})
-        page.goto(path.as_uri())
+        page.goto(f"{path.as_uri()}#{section}" if section != "the-table" else path.as_uri())
         page.wait_for_timeout(500)
-        keep(page.screenshot(), f"{name}-report")
-        page.locator("#surprising-rows-and-cells").scroll_into_view_if_needed()
-        page.evaluate("document.querySelector('#surprising-rows-and-cells').scrollIntoView()")
-        keep(page.screenshot(), f"{name}-report-surprises")
+        keep(page.screenshot(), picture)
         page.close()
 
 

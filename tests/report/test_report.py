@@ -167,10 +167,10 @@ def numbers():
         return model.fit(X), X
 
 
-def test_arrays_are_reported_on(numbers, tmp_path):
-    model, X = numbers
-    write_report(model, tmp_path / "r.html", X)
-    assert "50 rows" in (tmp_path / "r.html").read_text()
+def test_arrays_are_subjects_too(numbers):
+    subject = Subject.of(*numbers)
+    assert "50 rows of 2 columns" in subject.overview()
+    assert list(subject.data.columns) == ["x0", "x1"]
 
 
 def test_command_writes_the_report(numbers, tmp_path, monkeypatch):

@@ -38,9 +38,7 @@ def picture(draw: Callable[..., Any], alt: str, width: float = 6.4, height: floa
         warnings.filterwarnings("ignore", "constrained_layout not applied", UserWarning)
         figure.savefig(stream, format="png", dpi=_DPI)
     data = base64.b64encode(_compress(stream.getvalue())).decode()
-    return element(
-        "img", src=f"data:image/png;base64,{data}", alt=alt, width=round(96 * width), loading="lazy"
-    )
+    return element("img", src=f"data:image/png;base64,{data}", alt=alt, width=round(96 * width))
 
 
 def _compress(png: bytes) -> bytes:

@@ -33,7 +33,9 @@ def ask_examples(subject: Subject) -> Markup | None:
     if not examples:
         return None
     parts = [
-        element("p", "With ", element("code", "model = bayesspn.load(…)"), ", or the same in text:")
+        element(
+            "p", "Some questions, as they are asked of ", element("code", "model"), " in Python:"
+        )
     ]
     for example in examples:
         parts.append(
