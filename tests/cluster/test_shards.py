@@ -111,26 +111,28 @@ def test_workers_that_are_killed_between_sweeps_are_replaced(ray_cluster, undist
     workers.close()
 
 
-def test_a_worker_that_is_killed_during_a_row_pass_is_replaced(ray_cluster):
+def test_a_worker_that_is_killed_during_a_row_pass_is_replaced(ray_cluster, caplog):
     many = np.tile(X, (40, 1))
     many[:, 2] += np.random.default_rng(0).normal(size=len(many))  # no two rows are alike
     leaves = mixed_leaves(many)
     graph = RegionGraph(3, (8, 1, 1), sums=16, leaves=16, products="shared")
     model, key = Model(graph, leaves), Key(0)
     alone = encode_rows(leaves, many)
-    expected = run_chain(start_chain(key, model, alone), alone, draws=2)
+    expected = run_chain(start_chain(key, model, alone), alone, draws=6)
     workers = RayWorkers(None, len(many))
     assert len(workers) == 2  # as many as there are CPUs
     rows = hold(workers, many, leaves)
-    chain = start_chain(key, model, rows)
+    chain = run_chain(start_chain(key, model, rows), rows, draws=1)  # loads compiled code
     begin = time.monotonic()
     chain = run_chain(chain, rows, draws=1)
-    pass_seconds = time.monotonic() - begin
+    seconds = time.monotonic() - begin
     victim = workers.pids()[1]
-    timer = threading.Timer(0.3 * pass_seconds, os.kill, (victim, signal.SIGKILL))
+    # nearly all of a sweep is its row pass
+    timer = threading.Timer(1.4 * seconds, os.kill, (victim, signal.SIGKILL))
     timer.start()
-    chain = run_chain(chain, rows, draws=1)
+    chain = run_chain(chain, rows, draws=4)
     timer.join()
+    assert caplog.text.count("the worker of shard 1 died and is replaced") == 1
     assert victim not in workers.pids()
     assert_same(chain, expected)
     workers.close()
@@ -253,6 +255,8 @@ def test_hashes_of_cells_do_not_depend_on_shards():
     alone = LocalShards(encode_rows(LEAVES, X)).cell_hashes()
     for shards in (1, 2, 7):
         np.testing.assert_array_equal(hold(LocalWorkers(shards)).cell_hashes(), alone)
+    in_blocks = LocalShards(encode_rows(LEAVES, X, block_rows=20))
+    np.testing.assert_array_equal(in_blocks.cell_hashes(), alone)
     swapped = X[np.r_[1, 0, 2 : len(X)]]
     differs = LocalShards(encode_rows(LEAVES, swapped)).cell_hashes() != alone
     different = [not np.array_equal(X[0, d], X[1, d], equal_nan=True) for d in range(X.shape[1])]
