@@ -13,6 +13,7 @@ from pictured import HOSTILE_NAMES, IMAGE, LONG, MATHEMATICS, SCRIPT, fit, hosti
 from pictured import hostile_table as make_hostile_table
 
 from bayesspn import plots
+from bayesspn.plots.dependences import cluster
 from bayesspn.tables import QuestionError
 
 GRAPHS = pd.DataFrame(
@@ -124,7 +125,7 @@ def test_names_stand_together_that_go_together():
     strength = pd.DataFrame(np.eye(4), index=list("abcd"), columns=list("abcd"))
     for one, other in ("ac", "bd"):
         strength.loc[one, other] = strength.loc[other, one] = 0.9
-    order = [list("abcd")[k] for k in plots.dependence.__globals__["cluster"](strength)]
+    order = [list("abcd")[k] for k in cluster(strength)]
     assert {frozenset(order[:2]), frozenset(order[2:])} == {frozenset("ac"), frozenset("bd")}
 
 

@@ -27,11 +27,11 @@ except ImportError:
 from bayesspn.plots.chains import ranks, trace
 from bayesspn.plots.checks import check_column, check_pair
 from bayesspn.plots.columns import density
-from bayesspn.plots.dependence import dependence
-from bayesspn.plots.evidence import evidence
-from bayesspn.plots.graph import graph
+from bayesspn.plots.dependences import dependence
+from bayesspn.plots.graph_evidence import evidence
 from bayesspn.plots.holes import filled, missing
 from bayesspn.plots.pairs import conditional_map
+from bayesspn.plots.region_graphs import graph
 
 __all__ = [
     "check_column",
