@@ -34,6 +34,9 @@ from bayesspn.queries.sets import ValueSet
 #: Bytes of tables that are remembered.
 _MOST_BYTES = 1 << 30
 
+#: Sets of values whose probabilities are remembered.
+_MOST_SETS = 64
+
 #: Sums of tabulated probabilities below this are not trusted: single ones may have vanished.
 _SMALLEST = 1e-290
 
@@ -58,6 +61,9 @@ class Networks:
     log_weights: tuple[Array, ...]
     densities: LeafDensities
     _tables: OrderedDict[tuple[object, ...], Array] = field(default_factory=OrderedDict, repr=False)
+    _set_masses: OrderedDict[tuple[object, ...], Array] = field(
+        default_factory=OrderedDict, repr=False
+    )
     #: Cells that columns were divided into, by column, and under which key their table is.
     _divisions: dict[int, list[tuple[Array, Array, tuple[object, ...]]]] = field(
         default_factory=dict, repr=False
@@ -102,21 +108,24 @@ class Networks:
 
     def log_mass(self, column: int, values: ValueSet) -> Array:
         """Log probability of a set under every leaf; (draws, paths, leaves)."""
-
-        def tabulate() -> Array:
+        # the same set comes up again when more becomes known of other columns
+        key = (column, values.low.tobytes(), values.high.tobytes())
+        total = self._set_masses.pop(key, None)
+        if total is None:
             total = np.full((self.n_draws, self.graph.n_paths, self.graph.leaves), -np.inf)
             for low, high in zip(values.low, values.high, strict=True):
-                part = self._tabulated_log_mass(column, low, high)
-                if part is None:
-                    part = self._by_draw(
-                        log_mass(self.densities, column, np.array(low), np.array(high))
-                    )
-                np.logaddexp(total, part, out=total)
-            return total
+                np.logaddexp(total, self._interval_log_mass(column, low, high), out=total)
+            total.setflags(write=False)  # it is handed out more than once
+        self._set_masses[key] = total
+        if len(self._set_masses) > _MOST_SETS:
+            self._set_masses.popitem(last=False)
+        return total
 
-        # the same set comes up again when more becomes known of other columns
-        key = (column, "log mass", values.low.tobytes(), values.high.tobytes())
-        return self.remember(key, tabulate)
+    def _interval_log_mass(self, column: int, low: float, high: float) -> Array:
+        tabulated = self._tabulated_log_mass(column, low, high)
+        if tabulated is not None:
+            return tabulated
+        return self._by_draw(log_mass(self.densities, column, np.array(low), np.array(high)))
 
     def _tabulated_log_mass(self, column: int, low: float, high: float) -> Array | None:
         """The same for an interval that consists of cells with tabulated probabilities."""
@@ -154,9 +163,8 @@ class Networks:
         if key not in self._tables and _is_division(
             low, high, self.leaves.columns[column].discrete
         ):
-            divisions = self._divisions.setdefault(column, [])
-            if all(known != key for _, _, known in divisions):
-                divisions.append((low, high, key))
+            kept = [one for one in self._divisions.get(column, ()) if one[2] in self._tables]
+            self._divisions[column] = [*kept, (low, high, key)]
         return self.remember(key, tabulate)
 
     def moments(self, column: int, values: ValueSet) -> Array:
