@@ -11,9 +11,9 @@ import pandas as pd
 from bayesspn.estimators.views import (
     Answer,
     View,
+    category_values,
     decode_number,
     decode_value,
-    decode_values,
 )
 from bayesspn.leaves.family import Array
 from bayesspn.queries.inquiry import Inquiry
@@ -180,20 +180,24 @@ def cells_frame(
     parts = {"probability": answer}
     if interval is not None:
         parts = {"probability": answer.value, "low": answer.low, "high": answer.high}
-    frame = ends_frame(view, position, cells)
-    return frame.assign(**{name: part[: len(frame)] for name, part in parts.items()})
+    ends = _ends(view, position, cells)
+    count = len(next(iter(ends.values())))
+    return pd.DataFrame(ends | {name: part[:count] for name, part in parts.items()})
 
 
 def ends_frame(view: View, position: int, cells: tuple[Array, Array]) -> pd.DataFrame:
     """A column's cells as a frame: categories, or where they begin and end."""
+    return pd.DataFrame(_ends(view, position, cells))
+
+
+def _ends(view: View, position: int, cells: tuple[Array, Array]) -> dict[str, Any]:
     column = view.schema.columns[position]
     if column.kind in ("category", "binary"):
-        count = len(column.categories) or 2
-        return pd.DataFrame({"value": decode_values(np.arange(float(count)), column)})
+        return {"value": list(category_values(column))}
     ends = dict(zip(("from", "to"), cells, strict=True))
     if column.kind in ("datetime", "duration"):
-        ends = {name: _times(view, position, end) for name, end in ends.items()}
-    return pd.DataFrame(ends)
+        return {name: _times(view, position, end) for name, end in ends.items()}
+    return ends
 
 
 def _times(view: View, position: int, seconds: Array) -> Any:

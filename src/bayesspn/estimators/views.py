@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -216,10 +216,17 @@ def decode_value(value: float, column: ColumnSchema) -> Any:
     return cell.item() if isinstance(cell, np.generic) else cell
 
 
-def decode_values(values: Array, column: ColumnSchema) -> list[Any]:
-    """Encoded values as the user knows them."""
-    cells = decode(values[:, None], Schema((column,)), "pandas").iloc[:, 0].tolist()
-    return [cell.item() if isinstance(cell, np.generic) else cell for cell in cells]
+def category_values(column: ColumnSchema) -> tuple[Any, ...]:
+    """Categories, or truth values, as the user knows them."""
+    return _category_values(column, tuple(map(type, column.categories)))
+
+
+@lru_cache(maxsize=1024)
+def _category_values(column: ColumnSchema, types: tuple[type, ...]) -> tuple[Any, ...]:
+    """The same, remembered; by types as well, since 0, 0.0 and False are equal."""
+    codes = np.arange(float(len(column.categories) or 2))
+    cells = decode(codes[:, None], Schema((column,)), "pandas").iloc[:, 0].tolist()
+    return tuple(cell.item() if isinstance(cell, np.generic) else cell for cell in cells)
 
 
 def decode_number(value: float, column: ColumnSchema) -> Any:
