@@ -19,7 +19,7 @@ from bayesspn.prior import draw_prior_circuit, draw_rows
 from bayesspn.randomness import Key
 from bayesspn.rows import encode_rows
 from bayesspn.sampling.chains import run_chain, start_chain
-from bayesspn.sampling.sweep import draw_circuit
+from bayesspn.sampling.circuits import draw_circuit
 
 ROWS = 20
 DRAWS = 19

@@ -50,9 +50,9 @@ class InfiniteSPN(BayesianSPN):
     >>> from bayesspn import InfiniteSPN
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(120, 2)) + 10 * rng.integers(3, size=(120, 1))
-    >>> model = InfiniteSPN(chains=2, burn_in=40, draws=20, thin=1, random_state=0).fit(X)
+    >>> model = InfiniteSPN(chains=2, burn_in=60, draws=30, thin=2, random_state=0).fit(X)
     >>> model.n_components().shape
-    (2, 20)
+    (2, 30)
     >>> bool(model.score_samples([[10.0, 10.0]])[0] > model.score_samples([[5.0, 15.0]])[0])
     True
     """
