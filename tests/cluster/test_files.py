@@ -82,6 +82,7 @@ def test_files_read_by_workers_are_the_table(folder, in_memory, ray_cluster):
     assert model.sample(3, random_state=0).columns.tolist() == TABLE.column_names
 
 
+@pytest.mark.long
 def test_one_file_is_divided_among_workers(tmp_path, ray_cluster):
     path = tmp_path / "table.parquet"
     pq.write_table(TABLE, path)

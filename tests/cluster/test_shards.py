@@ -85,7 +85,9 @@ def test_draws_in_process_do_not_depend_on_shards(undisturbed, model, shards):
     assert_same(run(model, hold(LocalWorkers(shards))), undisturbed[model])
 
 
-@pytest.mark.parametrize("shards", [1, 2, 7])
+@pytest.mark.parametrize(
+    "shards", [pytest.param(n, marks=pytest.mark.long) if n != 2 else n for n in (1, 2, 7)]
+)
 def test_draws_on_ray_do_not_depend_on_shards(ray_cluster, undisturbed, shards):
     with ArrayTable(X, Engine("ray", shards=shards)) as table:
         rows = table.encode(LEAVES)
@@ -94,6 +96,7 @@ def test_draws_on_ray_do_not_depend_on_shards(ray_cluster, undisturbed, shards):
             assert_same(run(model, rows), undisturbed[model])
 
 
+@pytest.mark.long
 def test_workers_that_are_killed_between_sweeps_are_replaced(ray_cluster, undisturbed, caplog):
     workers = RayWorkers(2, len(X))
     rows = hold(workers)

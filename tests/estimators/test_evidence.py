@@ -8,10 +8,10 @@ import pytest
 
 from bayesspn import BayesianSPN, InfiniteSPN
 
-QUICK = {"runs": 2, "sweeps": 16}
+QUICK = {"runs": 2, "sweeps": 8}
 
 
-def related(rows: int = 60) -> pd.DataFrame:
+def related(rows: int = 40) -> pd.DataFrame:
     rng = np.random.default_rng(0)
     kind = rng.integers(0, 2, rows)
     table = pd.DataFrame({"kind": kind.astype(bool), "size": 5.0 * kind + rng.normal(size=rows)})
@@ -26,6 +26,7 @@ def test_evidence_prefers_the_model_that_fits():
     assert together.value > apart.value + 3 * (apart.standard_error + together.standard_error)
 
 
+@pytest.mark.long
 def test_evidence_is_repeatable_and_fits_nothing():
     table = related(12)
     model = BayesianSPN(depth=0, leaves=2, random_state=3)

@@ -40,9 +40,10 @@ def model(request) -> BayesianSPN:
     model = (InfiniteSPN if infinite else BayesianSPN)(
         schema=schema,
         depth=2,
-        partitions=(2, 1),
-        sums=3,
-        leaves=3,
+        # an infinite mixture has several components of these
+        partitions=(1, 1) if infinite else (2, 1),
+        sums=2 if infinite else 3,
+        leaves=2 if infinite else 3,
         products=products,
         chains=2,
         burn_in=30,

@@ -46,7 +46,7 @@ def test_posterior_of_scopes_and_row_partitions_equals_enumeration(case):
         same.append((edges[0] == edges[1]).all())
         return compiled.row_pass(circuit, rows, address)
 
-    sweeps = 4000
+    sweeps = 3000
     chain = run_chain(
         start_chain(Key(1), model, rows),
         LocalShards(rows, row_pass=watch_row_pass),

@@ -213,7 +213,8 @@ def worst_deviation(move, graph: str, replicates: int, seed: int) -> float:
     ],
 )
 def test_move_leaves_the_joint_distribution_unchanged(name, graph):
-    assert worst_deviation(MOVES[name], graph, replicates=250, seed=1) < ALLOWED
+    replicates = 150 if name == "everything" else 250
+    assert worst_deviation(MOVES[name], graph, replicates, seed=1) < ALLOWED
 
 
 @pytest.mark.long

@@ -250,7 +250,6 @@ def worst_deviation(move, graph: str, replicates: int, seed: int) -> float:
 #: flat one, and all together on both; the long test has every pair.
 DEEP = {"weights", "assignments", "scopes", "alpha", "everything"}
 QUICK = [(name, "shared" if name in DEEP else "cross") for name in MOVES]
-QUICK.append(("everything", "cross"))
 
 
 @pytest.mark.parametrize(("name", "graph"), QUICK)
