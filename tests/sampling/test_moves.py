@@ -247,7 +247,7 @@ def worst_deviation(move, graph: str, replicates: int, seed: int) -> float:
 
 
 #: Moves that depend on the graph's levels have a quick test on the deep one, the others on the
-#: flat one, and all together on both; the long test has every pair.
+#: flat one; the long test has every pair.
 DEEP = {"weights", "assignments", "scopes", "alpha", "everything"}
 QUICK = [(name, "shared" if name in DEEP else "cross") for name in MOVES]
 
