@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
+from scipy.special import logsumexp
 
 from bayesspn.engine.shards import LocalShards
 from bayesspn.leaves.family import Array
@@ -156,7 +157,7 @@ def sequential_evidence(
             for run in range(runs)
         )
     )
-    # every run's estimate of the evidence itself is unbiased, that of its logarithm is not
-    scaled = np.exp(logs - logs.max())
-    error = scaled.std(ddof=1) / scaled.mean() / np.sqrt(runs)
-    return LogEvidence(float(np.log(scaled.mean()) + logs.max()), float(error))
+    # every run's estimate of the evidence itself is unbiased, that of its logarithm is not; where
+    # runs differ by many nats, the best of them decides, and only their spread tells how far off
+    mean = float(logsumexp(logs) - np.log(runs))
+    return LogEvidence(mean, float(logs.std(ddof=1) / np.sqrt(runs)))
