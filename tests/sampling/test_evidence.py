@@ -113,7 +113,7 @@ def test_evidence_of_mixed_columns_equals_enumeration(name):
     model, X = mixed_case()
     more = {"tempered": {"sweeps": 200}, "sequential": {"runs": 8, "particles": 64}}[name]
     value, error = ESTIMATES[name](model, encode_rows(model.leaves, X), seed=2, **more)
-    assert error < 0.2
+    assert error < 0.3
     assert abs(value - enumerate_mixed(model, X)) < 4 * error
 
 
