@@ -1,4 +1,4 @@
-"""`RayShards`: rows held by other processes, to the sampler as good as rows of its own."""
+"""`WorkerShards`: rows held by workers, to the sampler as good as rows of its own."""
 
 from __future__ import annotations
 

@@ -16,11 +16,8 @@ from sklearn.utils import check_random_state
 from bayesspn.estimators.answers import (
     answers_frame,
     average_draws,
-    cells_frame,
     column_mode,
     column_quantile,
-    ends_frame,
-    even_distribution,
     expected_value,
     give_back,
     is_exact,
@@ -28,6 +25,8 @@ from bayesspn.estimators.answers import (
     several,
     spread_draws,
 )
+from bayesspn.estimators.distribution_questions import DistributionQuestions
+from bayesspn.estimators.pair_questions import PairQuestions
 from bayesspn.estimators.row_questions import (
     anomaly_scores,
     cell_surprises,
@@ -37,29 +36,19 @@ from bayesspn.estimators.row_questions import (
     log_conditional_draws,
     rarity_of,
 )
-from bayesspn.estimators.views import Answer, View
+from bayesspn.estimators.views import Answer, Given, View
 from bayesspn.leaves.family import Array
 from bayesspn.queries.completion import most_probable
-from bayesspn.queries.information import joint_masses, mutual_information, pairwise_information
 from bayesspn.queries.inquiry import Inquiry
 from bayesspn.queries.sets import ValueSet
 from bayesspn.tables import QuestionError
 from bayesspn.tables.cells import shorten
 
-Given = str | Mapping[Hashable, Any] | None
-
 _LARGEST_SEED = 2**31 - 1
 
-#: Cells per column that dependence is judged by, and draws that judge it.
-_DEPENDENCE_CELLS = 12
-_DEPENDENCE_DRAWS = 50
 
-
-class Questions:
+class Questions(DistributionQuestions, PairQuestions):
     """Questions about a joint distribution; see `BayesianSPN` for what is what."""
-
-    def _view(self) -> View:
-        raise NotImplementedError
 
     def log_prob(self, X: Any, given: Given = None, *, interval: float | None = None) -> Any:
         """Log density of rows given evidence.
@@ -321,175 +310,6 @@ class Questions:
         view.inquiry  # noqa: B018  (impossible evidence is found now)
         return Conditional(view)
 
-    def distribution(
-        self, column: Hashable, given: Given = None, *, interval: float | None = None
-    ) -> pd.DataFrame:
-        """Distribution of one column given evidence, as a table.
-
-        Parameters
-        ----------
-        column : column name
-        given : str or dict, default=None
-            Evidence.
-        interval : float, default=None
-            Probability of a credible interval to give back as well.
-
-        Returns
-        -------
-        DataFrame
-            For columns with categories or truth values a row for each: ``value`` and
-            ``probability``. Others are divided into cells of about equal probability in the
-            table as a whole: ``from``, ``to`` and ``probability``. With an interval also ``low``
-            and ``high``.
-        """
-        view = self._view().given(given)
-        position = view.position(column)
-        marginal = Inquiry(view.posterior.predictive, {})
-        low, high = view.cells(marginal, position)
-
-        def ask(inquiry: Inquiry) -> Array:
-            return inquiry.cell_masses(position, low, high)
-
-        answer = average_draws(view, ask, interval)
-        return cells_frame(view, position, (low, high), answer, interval)
-
-    def distributions(
-        self,
-        columns: Sequence[Hashable] | None = None,
-        given: Given = None,
-        *,
-        interval: float | None = None,
-        cells: int = 80,
-    ) -> dict[Hashable, pd.DataFrame]:
-        """Distributions of several columns given evidence, as plots need them.
-
-        All columns are answered together: what is given is put to the networks once.
-
-        Parameters
-        ----------
-        columns : list of column names, default=None
-            All columns if None.
-        given : str or dict, default=None
-            Evidence.
-        interval : float, default=None
-            Probability of a credible interval to give back as well.
-        cells : int, default=80
-            At most how many cells of equal width columns without categories are divided into.
-
-        Returns
-        -------
-        dict of column name to DataFrame
-            As `distribution` gives them, but with cells of equal width, of whole multiples of the
-            column's resolution, over the values seen. The outermost cells hold what lies beyond.
-        """
-        _check_cells(cells)
-        view = self._view().given(given)
-        return {
-            view.schema.columns[position].name: even_distribution(view, position, cells, interval)
-            for position in view.positions(columns)
-        }
-
-    def cells(self, column: Hashable, cells: int = 80) -> pd.DataFrame:
-        """The cells that `distributions` divides a column into, without their probabilities.
-
-        Parameters
-        ----------
-        column : column name
-        cells : int, default=80
-            At most how many.
-
-        Returns
-        -------
-        DataFrame
-            ``value`` of columns with categories or truth values, else ``from`` and ``to``.
-        """
-        _check_cells(cells)
-        view = self._view()
-        position = view.position(column)
-        return ends_frame(view, position, view.even_cells(position, cells))
-
-    def mutual_information(
-        self, a: Hashable, b: Hashable, given: Given = None, *, interval: float | None = None
-    ) -> Any:
-        """Mutual information of two columns in nats, averaged over the posterior's networks.
-
-        Columns without categories are divided into a hundred cells, so that values above about 4
-        nats are underestimated.
-
-        Parameters
-        ----------
-        a, b : column names
-        given : str or dict, default=None
-            Evidence.
-        interval : float, default=None
-            Probability of a credible interval to give back as well.
-
-        Returns
-        -------
-        float or Answer
-        """
-        view = self._view().given(given)
-        first, second = view.position(a), view.position(b)
-        if first == second:
-            raise QuestionError(f"name two different columns, got {shorten(a)} twice")
-        if is_exact(view, first) or is_exact(view, second):
-            return 0.0 if interval is None else Answer(0.0, 0.0, 0.0)
-        cells = {p: view.cells(view.inquiry, p) for p in (first, second)}
-        joint = joint_masses(view.drawn_inquiry, first, cells[first], {second: cells[second]})
-        values = mutual_information(joint[second])
-        if interval is None:
-            return float(values.mean())
-        return Answer(float(values.mean()), *map(float, spread_draws(values, interval)))
-
-    def dependence(self, threshold: float = 0.01) -> pd.DataFrame:
-        """Probability that two columns depend on each other, for all pairs.
-
-        Parameters
-        ----------
-        threshold : float, default=0.01
-            Mutual information in nats from which on columns count as dependent.
-
-        Returns
-        -------
-        DataFrame of shape (columns, columns)
-            Share of the posterior's draws under which the mutual information of two columns
-            exceeds the threshold; 1 on the diagonal.
-        """
-        share = (self._information_draws() > threshold).mean(axis=0)
-        return self._square_frame(share)
-
-    def dependence_strength(self) -> pd.DataFrame:
-        """How strongly two columns depend on each other, for all pairs.
-
-        Returns
-        -------
-        DataFrame of shape (columns, columns)
-            Mutual information I on the scale of correlations, √(1 − exp(−2 I)), averaged over the
-            posterior's draws: 0 for independent columns, the absolute correlation for Gaussian
-            ones; 1 on the diagonal. Columns without categories are divided into twelve cells, so
-            that it stays below 1.
-        """
-        strength = np.sqrt(-np.expm1(-2.0 * self._information_draws())).mean(axis=0)
-        return self._square_frame(strength)
-
-    def _information_draws(self) -> Array:
-        """Mutual information of all pairs under some draws; (draws, columns, columns)."""
-        view = self._view()
-        if view.evidence:
-            raise QuestionError("dependence is of the whole table; ask mutual_information instead")
-        networks = view.posterior.predictive
-        step = -(-networks.n_draws // _DEPENDENCE_DRAWS)
-        networks = networks.some(slice(0, None, step))
-        inquiry = Inquiry(networks, {})
-        cells = {p: view.cells(inquiry, p, _DEPENDENCE_CELLS) for p in view.columns}
-        return pairwise_information(inquiry, cells)
-
-    def _square_frame(self, values: Array) -> pd.DataFrame:
-        values = values.copy()
-        np.fill_diagonal(values, 1.0)
-        names = list(self._view().shown.names)
-        return pd.DataFrame(values, index=names, columns=names)
-
     def anomaly_score(self, X: Any, *, random_state: Any = 0) -> Array:
         """How much less likely rows are than the model expects of rows with the same cells.
 
@@ -548,11 +368,6 @@ class Questions:
             return values
         index = X.index if isinstance(X, pd.DataFrame) else None
         return pd.DataFrame(values, columns=list(view.shown.names), index=index)
-
-
-def _check_cells(cells: Any) -> None:
-    if not isinstance(cells, int | np.integer) or isinstance(cells, bool) or cells < 1:
-        raise QuestionError(f"cells must be a whole number from 1 on, got {cells!r}")
 
 
 class Conditional(Questions):

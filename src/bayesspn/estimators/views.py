@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
@@ -18,6 +19,9 @@ from bayesspn.tables import QuestionError, Schema, decode, read_event, read_give
 from bayesspn.tables.cells import shorten
 from bayesspn.tables.encoding import encode_some
 from bayesspn.tables.schema import ColumnSchema
+
+#: Evidence as users give it.
+Given = str | Mapping[Hashable, Any] | None
 
 
 class Answer(NamedTuple):
@@ -192,6 +196,14 @@ class View:
         values = np.full((len(part), len(self.schema)), np.nan)
         values[:, list(self.columns)] = part
         return values
+
+
+class Viewed(ABC):
+    """Whatever can be asked: it says what questions are put to."""
+
+    @abstractmethod
+    def _view(self) -> View:
+        """What questions are put to."""
 
 
 def _combine(
