@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayesspn.engine.circuit import RowSums, Statistics, empty_statistics, take_blocks
-from bayesspn.graphs import RegionGraph
 from bayesspn.leaves.family import Array
 from bayesspn.model import Model
 from bayesspn.sampling.state import State
@@ -74,16 +73,14 @@ def add_components(model: Model, state: State, y: tuple[NDArray[np.int8], ...]) 
     y : tuple of ndarray of shape (partitions of the level in all new components, columns)
         Their choices.
     """
-    more = len(y[0]) // model.graph.branching[0]
-    graph = model.joined_graph(count_components(model, state.scope) + more)
-    added = model.joined_graph(more)
+    added = model.joined_graph(len(y[0]) // model.graph.branching[0])
     counts = [np.zeros(shape, dtype=np.int64) for shape in added.weight_shapes]
     statistics = tuple(
         np.concatenate([kept, np.zeros((len(kept), added.n_paths, *kept.shape[2:]), kept.dtype)], 1)
         for kept in state.statistics
     )
     return State(
-        _join_scopes(graph, state.scope, y),
+        add_to_scope(model, state.scope, y),
         state.hyper,
         _join_levels(state.edge_counts, tuple(counts)),
         statistics,
@@ -106,7 +103,7 @@ def add_to_scope(model: Model, scope: Scope, y: tuple[NDArray[np.int8], ...]) ->
     """Append the choices of further components."""
     more = len(y[0]) // model.graph.branching[0]
     graph = model.joined_graph(count_components(model, scope) + more)
-    return _join_scopes(graph, scope, y)
+    return Scope(graph, tuple(np.concatenate(parts) for parts in zip(scope.y, y, strict=True)))
 
 
 def blocks_of(model: Model, components: IntArray) -> IntArray:
@@ -138,10 +135,6 @@ def take_from_scope(model: Model, scope: Scope, blocks: IntArray) -> Scope:
     graph = model.joined_graph(len(blocks) // model.graph.branching[0])
     total = scope.graph.branching[0]
     return Scope(graph, tuple(take_blocks(choice, 0, total, blocks) for choice in scope.y))
-
-
-def _join_scopes(graph: RegionGraph, scope: Scope, y: tuple[NDArray[np.int8], ...]) -> Scope:
-    return Scope(graph, tuple(np.concatenate(parts) for parts in zip(scope.y, y, strict=True)))
 
 
 def _join_levels(
