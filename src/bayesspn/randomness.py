@@ -34,7 +34,7 @@ class Stream(IntEnum):
     COMPONENTS = 6
     ROWS = 7
     EXCHANGES = 8
-    SPLITS = 9
+    PINS = 9
 
 
 @dataclass(frozen=True)

@@ -65,6 +65,26 @@ class RowBlock:
         codes[self.column_rows[cells]] = self.column_codes[cells]
         return codes
 
+    def take(self, wanted: NDArray[np.bool_]) -> RowBlock:
+        """The copies whose row numbers are wanted (row numbers,)."""
+        copies = wanted[self.copy_ids]
+        before = np.concatenate([[0], np.cumsum(copies)])[self.copy_start]
+        kept = np.diff(before) > 0
+        number = np.cumsum(kept) - 1
+        of_row = np.repeat(kept, np.diff(self.row_start))
+        of_column = kept[self.column_rows]
+        column_end = np.concatenate([[0], np.cumsum(of_column)])
+        return RowBlock(
+            row_start=np.concatenate([[0], np.cumsum(np.diff(self.row_start)[kept])]),
+            row_features=self.row_features[of_row],
+            column_start=column_end[self.column_start],
+            column_rows=number[self.column_rows[of_column]].astype(np.int32),
+            column_codes=self.column_codes[of_column],
+            copy_start=np.concatenate([[0], before[1:][kept]]),
+            copy_ids=self.copy_ids[copies],
+            dense=np.ascontiguousarray(self.dense[:, kept]),
+        )
+
     def values(self, dictionary: Dictionary, rows: IntArray | slice = slice(None)) -> Array:
         """Values of rows in the user's units, NaN where missing; shape (rows, columns)."""
         dense = self.dense[:, rows].T
@@ -106,6 +126,11 @@ class EncodedRows:
                 distinct = np.searchsorted(block.copy_start, copies[here] - first, side="right") - 1
                 values[here] = block.values(self.dictionary, distinct)
         return values
+
+    def take(self, wanted: NDArray[np.bool_]) -> EncodedRows:
+        """The rows whose numbers are wanted (row numbers,); they keep their numbers."""
+        blocks = (block.take(wanted) for block in self.blocks)
+        return EncodedRows(self.dictionary, tuple(block for block in blocks if block.n_rows))
 
     def split(self, shards: int) -> tuple[EncodedRows, ...]:
         """Distribute the blocks over shards."""

@@ -18,7 +18,7 @@ from bayesspn.leaves.columns import Leaves, describe_column
 from bayesspn.model import Model, draw_hyper
 from bayesspn.prior import draw_prior_circuit, draw_rows
 from bayesspn.randomness import Key
-from bayesspn.rows import EncodedRows, encode_rows
+from bayesspn.rows import EncodedRows, encode_rows, encode_shard
 
 ADDRESS = Address(Key(11).words(), 5)
 
@@ -88,6 +88,23 @@ def test_draws_do_not_depend_on_threads_blocks_or_shards():
     for shards in (2, 7):
         parts = [compiled.row_pass(circuit, part, ADDRESS) for part in small.split(shards)]
         assert_same_sums(add_row_sums(parts), expected)
+
+
+def test_taken_rows_are_those_of_a_table_of_their_own():
+    X = mixed_table(4, rows=120)
+    rows = encode_rows(mixed_leaves(X), X, block_rows=32)
+    wanted = np.random.default_rng(0).random(len(X)) < 0.4
+    taken = rows.take(wanted)
+    assert taken.n_rows == wanted.sum()
+    np.testing.assert_array_equal(taken.values(np.flatnonzero(wanted)), X[wanted])
+    alone = encode_shard(rows.dictionary, X[wanted], np.flatnonzero(wanted))
+    circuit = prior_circuit(2, GRAPHS["shared, deep"], rows.dictionary.leaves)
+    one, two = (compiled.row_pass(circuit, part, ADDRESS) for part in (taken, alone))
+    for a, b in zip(
+        one.edge_counts + one.statistics, two.edge_counts + two.statistics, strict=True
+    ):
+        np.testing.assert_array_equal(a, b)
+    assert rows.take(np.zeros(len(X), dtype=bool)).n_rows == 0
 
 
 def test_order_of_rows_only_changes_which_random_numbers_they_get():

@@ -8,7 +8,7 @@ import pytest
 
 from bayesspn import BayesianSPN, InfiniteSPN
 
-QUICK = {"runs": 2, "sweeps": 8}
+QUICK = {"runs": 4, "sweeps": 40}
 
 
 def related(rows: int = 40) -> pd.DataFrame:
@@ -44,7 +44,7 @@ def test_wrong_questions_are_refused():
         BayesianSPN().log_evidence(table, method="guess")
     with pytest.raises(ValueError, match="runs must be a whole number from 2 on"):
         BayesianSPN().log_evidence(table, runs=1)
-    with pytest.raises(ValueError, match="sweeps must be at least 8"):
-        BayesianSPN().log_evidence(table, sweeps=3)
+    with pytest.raises(ValueError, match="sweeps must be at least 1"):
+        BayesianSPN().log_evidence(table, sweeps=0)
     with pytest.raises(ValueError, match="infinite mixtures cannot be estimated"):
         InfiniteSPN().log_evidence(table)

@@ -188,10 +188,16 @@ def fixed_log_likelihood(circuit: Circuit, rows: EncodedRows) -> int:
 
 
 def draw_trees(
-    circuit: Circuit, rows: EncodedRows, address: Address
+    circuit: Circuit,
+    rows: EncodedRows,
+    address: Address,
+    dtype: type[np.floating] = np.float64,
 ) -> tuple[NDArray[np.int64], Array]:
-    """Induced tree (rows, visited sums) and log density of every row, by row number."""
-    program = Program(circuit, rows, np.float64)
+    """Induced tree (rows, visited sums) and log density of every row, by row number.
+
+    In single precision they are the trees that `row_pass` draws.
+    """
+    program = Program(circuit, rows, dtype)
     edges = np.empty((rows.n_rows, circuit.graph.n_visited_sums), dtype=np.int64)
     scores = np.empty(rows.n_rows)
     for block in rows.blocks:

@@ -60,8 +60,13 @@ def product_values(graph: RegionGraph, level: int, below: Array) -> Array:
 
 def evaluate(circuit: Circuit, X: Array) -> tuple[list[Array], list[Array]]:
     """Log values of all nodes and products, one array per level."""
+    return propagate(circuit, leaf_values(circuit, X))
+
+
+def propagate(circuit: Circuit, at_leaves: Array) -> tuple[list[Array], list[Array]]:
+    """Log values of all nodes and products given those of leaves (rows, leaf regions, leaves)."""
     graph = circuit.graph
-    values = [leaf_values(circuit, X)]
+    values = [at_leaves]
     products: list[Array] = []
     for level in reversed(range(graph.levels)):
         terms = product_values(graph, level, values[0])

@@ -44,6 +44,14 @@ def draw_alpha(
     return _draw(rng, model.alpha, alpha, histograms)
 
 
+def log_weight_evidence(alpha: Array, edge_counts: tuple[NDArray[np.int64], ...]) -> float:
+    """Log probability of chosen edges given α of every level, with w integrated out."""
+    return sum(
+        _Histogram(counts.reshape(*counts.shape[:2], -1)).log_evidence(float(concentration))
+        for concentration, counts in zip(alpha, edge_counts, strict=True)
+    )
+
+
 def draw_beta(rng: np.random.Generator, model: Model, beta: Array, scope: Scope) -> Array:
     """Draw β given the scope; shape (1,)."""
     if not isinstance(model.beta, Learned):

@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bayesspn.engine.circuit import Address, Circuit
+from bayesspn.dictionaries import Dictionary
+from bayesspn.engine.circuit import Address, Circuit, RowSums
 from bayesspn.engine.shards import Shards
 from bayesspn.model import Hyper, Model
 from bayesspn.randomness import Key, Stream
@@ -29,6 +30,7 @@ from bayesspn.sampling.scopes import draw_scopes, region_evidence
 from bayesspn.sampling.seats import reseat_rows
 from bayesspn.sampling.shares import draw_concentration
 from bayesspn.sampling.state import State, statistics_in_scope
+from bayesspn.scopes import Scope
 
 
 class SweepInfo(NamedTuple):
@@ -104,13 +106,26 @@ def draw_rest(
         blocks = blocks_of(model, np.flatnonzero(component_sizes(model, sums.edge_counts)))
         sums = take_from_sums(before, sums, blocks)
         before = take_from_scope(model, before, blocks)
-    evidence = region_evidence(shards.dictionary, hyper, sums, power)
-    rng = key.generator(sweep, Stream.SCOPES)
-    scope = draw_scopes(rng, before, evidence, float(hyper.beta[0]))
-    changes = int((scope.leaf_regions != before.leaf_regions).sum())
-    statistics = statistics_in_scope(shards.dictionary, scope, sums.statistics)
-    state = State(scope, hyper, sums.edge_counts, statistics)
+    state = place_columns(key, sweep, shards.dictionary, hyper, before, sums, power)
+    changes = int((state.scope.leaf_regions != before.leaf_regions).sum())
     if model.infinite:
         state = exchange_blocks(key.generator(sweep, Stream.EXCHANGES), model, state)
     state = state._replace(hyper=draw_hyper_parameters(key, sweep, model, state, power))
     return state, SweepInfo(log_likelihood, changes)
+
+
+def place_columns(
+    key: Key,
+    sweep: int,
+    dictionary: Dictionary,
+    hyper: Hyper,
+    scope: Scope,
+    sums: RowSums,
+    power: float = 1.0,
+) -> State:
+    """Draw y given what z and s of the rows add up to."""
+    evidence = region_evidence(dictionary, hyper, sums, power)
+    rng = key.generator(sweep, Stream.SCOPES)
+    scope = draw_scopes(rng, scope, evidence, float(hyper.beta[0]))
+    statistics = statistics_in_scope(dictionary, scope, sums.statistics)
+    return State(scope, hyper, sums.edge_counts, statistics)

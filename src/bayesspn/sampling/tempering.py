@@ -18,8 +18,6 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import brentq
-from scipy.special import expit
 
 from bayesspn.engine.circuit import Circuit
 from bayesspn.engine.shards import Shards
@@ -28,6 +26,7 @@ from bayesspn.leaves.family import Array
 from bayesspn.model import Hyper, Model, draw_hyper
 from bayesspn.prior import draw_prior_circuit
 from bayesspn.randomness import Key, Stream
+from bayesspn.sampling.bridges import bridge
 from bayesspn.sampling.circuits import draw_parameters, reach_components
 from bayesspn.sampling.start import start_state
 from bayesspn.sampling.state import State
@@ -216,17 +215,7 @@ def _place(ladder: Ladder, length: Array, places: Array) -> Ladder:
 def log_ratios(differences: Differences) -> Array:
     """Log Z(t_{k+1}) − log Z(t_k) of all neighbours; shape (rungs − 1,)."""
     pairs = zip(differences.up.T, differences.down.T, strict=True)
-    return np.array([_bridge(up, down) for up, down in pairs])
-
-
-def _bridge(up: Array, down: Array) -> float:
-    """Bennett's estimate of a log ratio of normalisers from differences of both sides."""
-
-    def excess(log_ratio: float) -> float:
-        return float(expit(up - log_ratio).mean() - expit(log_ratio + down).mean())
-
-    low, high = min(up.min(), (-down).min()) - 1.0, max(up.max(), (-down).max()) + 1.0
-    return float(brentq(excess, low, high, xtol=1e-10)) if high > low else float(low)
+    return np.array([bridge(up, down) for up, down in pairs])
 
 
 def jackknife(parts: Sequence[Differences]) -> tuple[float, float]:
