@@ -19,7 +19,7 @@ the chain would say if it visited all names is worked out; see `bayesspn.samplin
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -37,6 +37,7 @@ from bayesspn.engine.circuit import (
 )
 from bayesspn.engine.oracle import children_of
 from bayesspn.graphs import RegionGraph
+from bayesspn.leaves.columns import Leaves
 from bayesspn.leaves.densities import DrawnLeaves
 from bayesspn.leaves.family import Array
 from bayesspn.model import Model
@@ -44,9 +45,9 @@ from bayesspn.randomness import Key, Stream
 from bayesspn.rows import EncodedRows
 from bayesspn.sampling.bridges import bridge
 from bayesspn.sampling.chains import GrowingChain, start_chain
-from bayesspn.sampling.circuits import draw_parameters, reach_components
+from bayesspn.sampling.circuits import draw_parameters, predictive_circuit, reach_components
 from bayesspn.sampling.concentrations import log_weight_evidence
-from bayesspn.sampling.naming import NamedTrees, Naming
+from bayesspn.sampling.naming import Naming, log_named_probability
 from bayesspn.sampling.scopes import region_evidence
 from bayesspn.sampling.state import State, counts_and_totals, model_counts, statistics_in_scope
 from bayesspn.sampling.sweep import draw_hyper_parameters, place_columns
@@ -56,6 +57,9 @@ IntArray = NDArray[np.int64]
 
 #: Sweeps by which a chain gets used to further pins, beyond those that are looked at.
 _SETTLING = 2
+
+#: Sweeps of all steps that pin one row each, unless there are so many that each gets 2.
+_NAMING_SWEEPS = 2000
 
 #: Standard deviation of f that a step should have.
 _STEP = 1.2
@@ -78,6 +82,15 @@ class Pins(NamedTuple):
         return compiled.row_pass(self.circuit, rows, self.address)
 
 
+class Moment(NamedTuple):
+    """A chain at one sweep: the network it began with, and what came out."""
+
+    circuit: Circuit
+    address: Address
+    sums: RowSums
+    state: State
+
+
 @dataclass(frozen=True)
 class _PlainStep:
     """Rows whose trees visit no nodes but those of rows that were pinned before."""
@@ -85,36 +98,49 @@ class _PlainStep:
     rows: EncodedRows
     sums: RowSums
 
-    def log_probability(self, circuit: Circuit, rng: np.random.Generator | None) -> float:
-        """Log probability of the pins given a network."""
-        pinned = log_pinned(circuit, self.rows, self.sums)
-        return pinned - from_fixed_point(compiled.fixed_log_likelihood(circuit, self.rows))
+    def log_probability(self, moment: Moment, free: bool) -> float:
+        """Log probability of the pins given the network."""
+        pinned = log_pinned(moment.circuit, self.rows, self.sums)
+        return pinned - from_fixed_point(compiled.fixed_log_likelihood(moment.circuit, self.rows))
 
 
 @dataclass(frozen=True)
 class _NamingStep:
-    """Rows whose trees are the first to visit some nodes; ``naming`` knows those before."""
+    """A row whose tree is the first to visit some nodes; ``naming`` knows those before.
 
+    Drawn parameters of a node that no other row visits come from their prior, and would hardly
+    ever suit this row: they are integrated out, given the trees of all other rows.
+    """
+
+    model: Model
     rows: EncodedRows
-    each: tuple[RowSums, ...]
+    sums: RowSums
     edges: IntArray
     naming: Naming
-    sums: RowSums
 
-    def log_probability(self, circuit: Circuit, rng: np.random.Generator | None) -> float:
-        """Log probability of the pins given a network, averaged over names."""
+    def log_probability(self, moment: Moment, free: bool) -> float:
+        """Log probability of the pin given other rows' trees and y, averaged over names.
 
-        def pick(log_weights: Array) -> int:
-            assert rng is not None
-            return int(np.argmax(log_weights + rng.gumbel(size=len(log_weights))))
+        ``free`` says whether the row still is.
+        """
+        own = self.sums
+        if free:
+            own = compiled.row_pass(moment.circuit, self.rows, moment.address)
+        others = subtract_row_sums(moment.sums, own)
+        scope = moment.state.scope
+        statistics = statistics_in_scope(self.rows.dictionary, scope, others.statistics)
+        state = State(scope, moment.state.hyper, others.edge_counts, statistics)
+        circuit = predictive_circuit(self.model, state)
+        x = self.rows.values(self.rows.sorted_ids[0])[0]
+        values, log_base = pinned_leaf_values(circuit, x, self.sums)
+        pinned = log_named_probability(circuit, values, self.edges, self.naming)
+        return pinned - log_base - float(compiled.log_likelihood(circuit, self._alone())[0])
 
-        naming = self.naming.copy()
-        trees = NamedTrees(circuit, _leaf_values(circuit, self.rows, self.each))
-        total = sum(
-            trees.log_probability(row, edges, naming, None if rng is None else pick)
-            for row, edges in enumerate(self.edges)
-        )
-        return total - from_fixed_point(compiled.fixed_log_likelihood(circuit, self.rows))
+    def _alone(self) -> EncodedRows:
+        """The row as the first and only one."""
+        block = self.rows.blocks[0]
+        only = replace(block, copy_ids=np.zeros(1, dtype=np.int64))
+        return EncodedRows(self.rows.dictionary, (only,))
 
 
 _Step = _PlainStep | _NamingStep
@@ -140,37 +166,41 @@ def log_pinned(circuit: Circuit, rows: EncodedRows, sums: RowSums) -> float:
     return total + float(densities.log_mixing[some] @ owned[some])
 
 
-def _leaf_values(circuit: Circuit, rows: EncodedRows, each: tuple[RowSums, ...]) -> Array:
-    """Log values of all leaves, up to base measures; shape (rows, leaf regions, leaves)."""
-    densities, graph = circuit.densities, circuit.graph
-    assert isinstance(densities, DrawnLeaves)
-    values = np.zeros((len(each), graph.n_leaf_regions, graph.leaves))
-    leaf_regions = circuit.scope.leaf_regions
-    for row, sums in enumerate(each):
-        # a row has the same statistics in all leaves that it visits
-        own = tuple(
-            slots.sum(axis=(2, 3), keepdims=True) // graph.n_visited_leaves
-            for slots in sums.statistics
-        )
-        whole = Scope(RegionGraph(0, leaves=1), (np.zeros((1, len(leaf_regions)), dtype=np.int8),))
-        statistics = statistics_in_scope(rows.dictionary, whole, own)
-        log_mixing = _by_group(densities)
-        for g, group in enumerate(densities.leaves.groups):
-            n, totals = counts_and_totals(group, statistics[g])  # (g, 1, 1), (g, 1, 1, t)
-            density = (totals * densities.eta[g]).sum(axis=-1)
-            density += n * (log_mixing[g] - densities.log_partition[g])
-            np.add.at(values[row], leaf_regions[group.columns], density)
-    return values
+def pinned_leaf_values(circuit: Circuit, x: Array, sums: RowSums) -> tuple[Array, float]:
+    """Log values (leaf regions, leaves) of all leaves for a row with its likelihood models pinned.
 
-
-def _by_group(densities: DrawnLeaves) -> list[Array]:
-    """Log ω of every leaf group, 0 where a column has a single model; (g, paths, leaves) each."""
+    Also the log base measures of its cells, which are part of these values.
+    """
+    densities, leaf_regions = circuit.densities, circuit.scope.leaf_regions
     leaves = densities.leaves
-    parts = [np.zeros(partition.shape) for partition in densities.log_partition]
-    for member, column in enumerate(leaves.mixed):
-        for m, (g, position) in enumerate(leaves.places[column]):
-            parts[g][position] = densities.log_mixing[member, m]
-    return parts
+    values = np.zeros((circuit.graph.n_leaf_regions, circuit.graph.leaves))
+    log_base = 0.0
+    left = ~np.isnan(x)
+    for g, group in enumerate(leaves.groups):
+        here = np.flatnonzero(left[group.columns] & ~np.isin(group.columns, leaves.mixed))
+        if group.family.one_hot and here.size:
+            columns = group.columns[here]
+            codes = x[columns].astype(np.int64)[:, None, None, None]
+            density = np.take_along_axis(densities.log_probabilities(g)[here], codes, axis=-1)
+            np.add.at(values, leaf_regions[columns], density[..., 0])
+            left[columns] = False
+    owned = _owned(leaves, sums)
+    for column in np.flatnonzero(left).tolist():
+        model, cell = 0, x[column : column + 1]
+        if column in leaves.mixed:
+            member = int(np.searchsorted(leaves.mixed, column))
+            model = int(np.argmax(owned[member]))
+            np.add.at(values, leaf_regions[column], densities.log_mixing[member, model])
+        density = densities.log_model_density(column, model, cell)[0]
+        np.add.at(values, leaf_regions[column], density)
+        log_base += float(leaves.columns[column].features(model, cell)[1][0])
+    return values, log_base
+
+
+def _owned(leaves: Leaves, sums: RowSums) -> Array:
+    """Cells of a row that each likelihood model owns; shape (mixed columns, models)."""
+    everywhere = tuple(np.moveaxis(slots, 1, 3) for slots in sums.statistics)
+    return model_counts(leaves, everywhere).sum(axis=(2, 3))
 
 
 def estimate_log_evidence(
@@ -231,54 +261,53 @@ class _Path:
 
     def pin_rows(self) -> float:
         """Log p(z*, s* | x): pin all rows, part by part."""
-        pinned, size, total = 0, 1, 0.0
+        pinned, size, total = 0, max(1, self.rows.n_rows // 200), 0.0
         sums: RowSums | None = None
         last: _Step | None = None
         up = np.zeros(0)
         while True:
-            step = self._next_step(pinned, size)
+            step, draws = self._next_step(pinned, size)
             free = self._rows(self.order[pinned:])
-            before, up_now, down = up, np.empty(self.each), np.empty(self.each)
-            for number in range(-_SETTLING, self.each):
-                self.sweep += 1
-                circuit = _draw_network(self.key, self.sweep, self.model, self.state)
+            before, up, down = up, np.empty(draws), np.empty(draws)
+            for number in range(-_SETTLING, draws):
+                moment = self._sweep(free, sums)
                 if number >= 0:
-                    rng = self.key.generator(self.sweep, Stream.PINS)
                     if step is not None:
-                        up_now[number] = step.log_probability(circuit, rng)
+                        up[number] = step.log_probability(moment, True)
                     if last is not None:
-                        down[number] = -last.log_probability(circuit, None)
-                address = Address(self.key.words(), self.sweep)
-                parts = [] if sums is None else [sums]
-                if free.n_rows:
-                    parts.append(compiled.row_pass(circuit, free, address))
-                self._advance(add_row_sums(parts), circuit.scope)
+                        down[number] = -last.log_probability(moment, False)
             if last is not None:
                 total += bridge(before, down)
             if step is None:
                 return total + self._log_child_orders()
-            last, up = step, up_now
-            sums = step.sums if sums is None else add_row_sums([sums, step.sums])
-            named = pinned < self.n_first
-            pinned = self.rows.n_rows - free.n_rows + _n_rows(step)
-            if named and pinned >= self.n_first:
-                size = max(1, self.rows.n_rows // 200)
-            else:
+            if pinned >= self.n_first:
                 size = _next_size(size, up)
+            pinned += step.rows.n_rows
+            sums = step.sums if sums is None else add_row_sums([sums, step.sums])
+            last = step
 
-    def _next_step(self, pinned: int, size: int) -> _Step | None:
-        ids = self.order[pinned : pinned + size]
-        if not len(ids):
-            return None
+    def _next_step(self, pinned: int, size: int) -> tuple[_Step | None, int]:
+        """Rows to be pinned next, and draws to look at before that."""
         if pinned >= self.n_first:
-            rows = self._rows(ids)
-            return _PlainStep(rows, self.pins.sums(rows))
-        ids = np.sort(ids[: self.n_first - pinned])
-        each = tuple(self.pins.sums(self._rows(ids[n : n + 1])) for n in range(len(ids)))
-        naming = self.naming.copy()
-        for edges in self.edges[ids]:
-            self.naming.keep(edges)
-        return _NamingStep(self._rows(ids), each, self.edges[ids], naming, add_row_sums(each))
+            rows = self._rows(self.order[pinned : pinned + size])
+            return (_PlainStep(rows, self.pins.sums(rows)) if rows.n_rows else None), self.each
+        row = self.order[pinned]
+        rows, naming = self._rows(row), self.naming.copy()
+        self.naming.keep(self.edges[row])
+        draws = int(np.clip(_NAMING_SWEEPS // self.n_first, 2, self.each))
+        step = _NamingStep(self.model, rows, self.pins.sums(rows), self.edges[row], naming)
+        return step, draws
+
+    def _sweep(self, free: EncodedRows, pinned: RowSums | None) -> Moment:
+        self.sweep += 1
+        circuit = _draw_network(self.key, self.sweep, self.model, self.state)
+        address = Address(self.key.words(), self.sweep)
+        parts = [] if pinned is None else [pinned]
+        if free.n_rows:
+            parts.append(compiled.row_pass(circuit, free, address))
+        sums = add_row_sums(parts)
+        self._advance(sums, circuit.scope)
+        return Moment(circuit, address, sums, self.state)
 
     def take_rows_away(self) -> float:
         """Log p(x, z*, s*) but for base measures: from all rows, pinned, to none."""
@@ -327,7 +356,7 @@ class _Path:
         leaves = np.take_along_axis(evidence, leaf_regions, axis=1).sum()
         return float(leaves) + log_weight_evidence(hyper.alpha, sums.edge_counts)
 
-    def _rows(self, ids: IntArray) -> EncodedRows:
+    def _rows(self, ids: IntArray | np.int64) -> EncodedRows:
         wanted = np.zeros(self.rows.n_rows, dtype=bool)
         wanted[ids] = True
         return self.rows.take(wanted)
@@ -344,10 +373,6 @@ class _Path:
             settled = (members[level] >= _SETTLED).all(axis=1)
             total -= float((different & settled).sum() * gammaln(graph.children + 1))
         return total
-
-
-def _n_rows(step: _Step) -> int:
-    return int(step.sums.edge_counts[0].sum())
 
 
 def _next_size(size: int, up: Array) -> int:
