@@ -51,7 +51,7 @@ ESTIMATES = {
 
 #: Effort that makes errors of tiny tables small.
 THOROUGH = {
-    "pinned": {"runs": 6, "sweeps": 800},
+    "pinned": {"runs": 6, "sweeps": 640},
     "sequential": {"runs": 8, "particles": 64},
     "tempered": {"sweeps": 300},
 }
@@ -62,7 +62,9 @@ def _quick_or_long(case: str):
     return case if quick else pytest.param(case, marks=pytest.mark.long)
 
 
-@pytest.mark.parametrize("name", ESTIMATES)
+@pytest.mark.parametrize(
+    "name", ["pinned", "sequential", pytest.param("tempered", marks=pytest.mark.long)]
+)
 @pytest.mark.parametrize("case", [_quick_or_long(case) for case in CASES])
 def test_evidence_of_binary_tables_equals_enumeration(case, name):
     graph, X = CASES[case]
@@ -121,7 +123,7 @@ def log_cells(leaves: Leaves, column: int, model: int, values: np.ndarray) -> fl
 @pytest.mark.parametrize(
     ("name", "more", "largest"),
     [
-        ("pinned", {"runs": 8, "sweeps": 400}, 1.5),
+        ("pinned", {"runs": 6, "sweeps": 400}, 2.0),
         ("sequential", THOROUGH["sequential"], 0.3),
         pytest.param("pinned", {"runs": 8, "sweeps": 6000}, 0.3, marks=pytest.mark.long),
         pytest.param("tempered", THOROUGH["tempered"], 0.3, marks=pytest.mark.long),
@@ -177,15 +179,33 @@ def test_the_two_estimates_agree_with_learned_hyper_parameters():
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("case", ["cross, two partitions", "shared, two partitions"])
+def test_error_bars_hold_what_they_promise_on_tiny_tables(case):
+    """The truth, by enumeration, is within two standard errors about 19 times in 20."""
+    graph, X = CASES[case]
+    leaves = binary_leaves(X.shape[1], gamma=GAMMA)
+    model = Model(graph, leaves, alpha=ALPHA, beta=BETA, learn_leaf_priors=False)
+    rng = np.random.default_rng(6)
+    inside = []
+    for number in range(60):
+        table = draw_rows(rng, draw_prior_circuit(rng, model, draw_hyper(rng, model)), len(X))
+        table[np.isnan(X)] = np.nan
+        exact = enumerate_posterior(graph, table)["log_evidence"]
+        value, error = pinned_evidence(model, encode_rows(leaves, table), seed=number)
+        inside.append(abs(value - exact) < 2 * error)
+    assert 0.87 <= np.mean(inside) <= 1.0
+
+
+@pytest.mark.long
 def test_error_bars_hold_what_they_promise():
     """The truth, from many particles, is within two standard errors about 19 times in 20."""
     inside = []
-    for number, (model, X) in enumerate(small_tables(100)):
+    for number, (model, X) in enumerate(small_tables(60)):
         rows = encode_rows(model.leaves, X)
-        truth = sequential_evidence(model, rows, seed=1000 + number, runs=8, particles=256)
-        value, error = pinned_evidence(model, rows, seed=number, sweeps=160)
+        truth = sequential_evidence(model, rows, seed=1000 + number, runs=6, particles=128)
+        value, error = pinned_evidence(model, rows, seed=number)
         inside.append(abs(value - truth.value) < 2 * np.hypot(error, truth.standard_error))
-    assert 0.88 <= np.mean(inside) <= 1.0
+    assert 0.87 <= np.mean(inside) <= 1.0
 
 
 @pytest.mark.parametrize("power", [0.0, 0.37, 1.0])

@@ -92,16 +92,15 @@ def case(name: str, seed: int):
 @pytest.mark.parametrize("name", GRAPHS)
 def test_a_tree_after_another_has_the_mean_probability_of_those_like_it(name, seed):
     graph, circuit, at_leaves, trees, (first, second) = case(name, seed)
-    naming = Naming(graph)
-    alone = log_named_probability(circuit, at_leaves[0], np.array(first), naming)
+    naming = Naming(graph, np.array([first, second]))
+    alone = log_named_probability(circuit, at_leaves[0], np.array(first), naming, 0)
     each = [log_joint(circuit, at_leaves[0], tree) for tree in trees]
     assert alone == pytest.approx(logsumexp(each) - np.log(len(trees)))
-    naming.keep(np.array(first))
     wanted = signature(graph, [first, second])
     alike = [
         log_joint(circuit, at_leaves[1], tree)
         for tree in trees
         if signature(graph, [first, tree]) == wanted
     ]
-    actual = log_named_probability(circuit, at_leaves[1], np.array(second), naming)
+    actual = log_named_probability(circuit, at_leaves[1], np.array(second), naming, 1)
     assert actual == pytest.approx(logsumexp(alike) - np.log(len(alike)))

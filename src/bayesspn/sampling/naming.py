@@ -6,8 +6,8 @@ would say if it visited all of them is known nevertheless: the probability of a 
 the names that no earlier tree has fixed, is that of all trees which differ from it in free names
 only, divided by their number.
 
-`Naming` knows the partitions and nodes of trees so far; `log_named_probability` gives that average
-for one more tree.
+`Naming` knows which tree is the first to visit a partition or node; `log_named_probability` gives
+that average for a tree given those before it.
 """
 
 from __future__ import annotations
@@ -27,29 +27,43 @@ IntArray = NDArray[np.int64]
 
 
 class Naming:
-    """Names that trees have fixed.
+    """Names that trees fix, one tree after the other.
+
+    Parameters
+    ----------
+    graph : RegionGraph
+    trees : ndarray of shape (trees, visited sums)
 
     Attributes
     ----------
-    graph : RegionGraph
-    partitions : dict of (level, region) to set of int
-        Partitions that were visited.
-    nodes : dict of (level, partition, child) to set of int
-        Nodes that were visited. Products that are shared tie the nodes of all children together,
-        which then have child 0.
+    partitions : dict of (level, region) to dict of int to int
+        Partitions that are visited, and the first tree that does.
+    nodes : dict of (level, partition, child) to dict of int to int
+        Nodes that are visited, likewise. Products that are shared tie the nodes of all children
+        together, which then have child 0.
     """
 
-    def __init__(self, graph: RegionGraph) -> None:
+    def __init__(self, graph: RegionGraph, trees: IntArray) -> None:
         self.graph = graph
-        self.partitions: dict[tuple[int, int], set[int]] = {}
-        self.nodes: dict[tuple[int, int, int], set[int]] = {}
+        self.partitions: dict[tuple[int, int], dict[int, int]] = {}
+        self.nodes: dict[tuple[int, int, int], dict[int, int]] = {}
+        for tree, edges in enumerate(trees):
+            self._fix(tree, edges)
 
-    def copy(self) -> Naming:
-        """One that may go its own way."""
-        copied = Naming(self.graph)
-        copied.partitions = {key: set(names) for key, names in self.partitions.items()}
-        copied.nodes = {key: set(names) for key, names in self.nodes.items()}
-        return copied
+    def _fix(self, tree: int, edges: IntArray) -> None:
+        graph = self.graph
+        visited, v = [0], 0
+        for level in range(graph.levels):
+            below = []
+            for region in visited:
+                j, nodes = self.choice(level, int(edges[v]))
+                v += 1
+                self.partitions.setdefault((level, region), {}).setdefault(j, tree)
+                partition = region * graph.branching[level] + j
+                for tied, node in enumerate(nodes):
+                    self.nodes.setdefault((level, partition, tied), {}).setdefault(node, tree)
+                below += [partition * graph.children + c for c in range(graph.children)]
+            visited = below
 
     @cached_property
     def log_trees(self) -> tuple[float, ...]:
@@ -62,22 +76,6 @@ class Naming:
             below = counts[level] + math.log(graph.branching[level])
         return tuple(counts)
 
-    def keep(self, edges: IntArray) -> None:
-        """Fix the names of a tree (visited sums,)."""
-        graph = self.graph
-        visited, v = [0], 0
-        for level in range(graph.levels):
-            below = []
-            for region in visited:
-                j, nodes = self.choice(level, int(edges[v]))
-                v += 1
-                self.partitions.setdefault((level, region), set()).add(j)
-                partition = region * graph.branching[level] + j
-                for tied, node in enumerate(nodes):
-                    self.nodes.setdefault((level, partition, tied), set()).add(node)
-                below += [partition * graph.children + c for c in range(graph.children)]
-            visited = below
-
     def choice(self, level: int, edge: int) -> tuple[int, tuple[int, ...]]:
         """Partition of an edge, and the nodes of its product: one if they are tied together."""
         graph = self.graph
@@ -88,18 +86,19 @@ class Naming:
         places = reversed(range(graph.children))
         return j, tuple(product // size**place % size for place in places)
 
-    def allowed(self, level: int, partition: int, nodes: tuple[int, ...]) -> list[list[int]]:
-        """Nodes that those of a tree may be called, one list for each that is not tied."""
-        choices = []
-        for tied, node in enumerate(nodes):
-            fixed = self.nodes.get((level, partition, tied), set())
-            free = [k for k in range(self.graph.nodes[level + 1]) if k not in fixed]
-            choices.append([node] if node in fixed else free)
-        return choices
+    def free_partitions(self, tree: int, level: int, region: int) -> list[int]:
+        """Partitions that no tree before this one has visited."""
+        known = self.partitions.get((level, region), {})
+        return [j for j in range(self.graph.branching[level]) if known.get(j, tree) >= tree]
+
+    def free_nodes(self, tree: int, level: int, partition: int, tied: int) -> list[int]:
+        """Nodes that no tree before this one has visited."""
+        known = self.nodes.get((level, partition, tied), {})
+        return [k for k in range(self.graph.nodes[level + 1]) if known.get(k, tree) >= tree]
 
 
 def log_named_probability(
-    circuit: Circuit, at_leaves: Array, edges: IntArray, naming: Naming
+    circuit: Circuit, at_leaves: Array, edges: IntArray, naming: Naming, tree: int
 ) -> float:
     """Log probability of a row and its tree, averaged over names that are free.
 
@@ -111,9 +110,10 @@ def log_named_probability(
     edges : ndarray of shape (visited sums,)
         The tree.
     naming : Naming
-        Names that are not free.
+    tree : int
+        Number of the tree: names that earlier ones fix are not free.
     """
-    walk = _Walk(circuit, at_leaves, edges, naming)
+    walk = _Walk(circuit, at_leaves, edges, naming, tree)
     value, log_count = walk.sum_below(0, 0, 0)
     return float(value[0]) - log_count
 
@@ -121,8 +121,10 @@ def log_named_probability(
 class _Walk:
     """One tree on its way through a network; places count the regions that it visits in a level."""
 
-    def __init__(self, circuit: Circuit, at_leaves: Array, edges: IntArray, naming: Naming) -> None:
-        self.graph, self.naming = naming.graph, naming
+    def __init__(
+        self, circuit: Circuit, at_leaves: Array, edges: IntArray, naming: Naming, tree: int
+    ) -> None:
+        self.graph, self.naming, self.tree = naming.graph, naming, tree
         self.log_weights = circuit.log_weights
         values, products = propagate(circuit, at_leaves[None])
         self.values = [value[0] for value in values]
@@ -138,10 +140,9 @@ class _Walk:
         if level == self.graph.levels:
             return self.values[level][region], 0.0
         j, nodes = self.choices[level][place]
-        fixed = self.naming.partitions.get((level, region), set())
         log_weights = self.log_weights[level][region]
-        if j not in fixed:
-            free = [k for k in range(self.graph.branching[level]) if k not in fixed]
+        free = self.naming.free_partitions(self.tree, level, region)
+        if j in free:
             terms = log_weights[:, free] + self.products[level][region, free]
             value = np.logaddexp.reduce(terms.reshape(len(terms), -1), axis=1)
             return value, math.log(len(free)) + self.naming.log_trees[level]
@@ -151,8 +152,11 @@ class _Walk:
             self.sum_below(level + 1, place * children + c, partition * children + c)
             for c in range(children)
         ]
-        allowed = self.naming.allowed(level, partition, nodes)
-        count = sum(math.log(len(free)) for free in allowed) + sum(number for _, number in below)
+        allowed = []
+        for tied, node in enumerate(nodes):
+            free = self.naming.free_nodes(self.tree, level, partition, tied)
+            allowed.append(free if node in free else [node])
+        count = sum(math.log(len(named)) for named in allowed) + sum(number for _, number in below)
         if len(allowed) == 1:
             total = np.sum([value for value, _ in below], axis=0)
             terms = log_weights[:, j, allowed[0]] + total[allowed[0]]

@@ -56,13 +56,14 @@ from bayesspn.scopes import Scope
 IntArray = NDArray[np.int64]
 
 #: Sweeps by which a chain gets used to further pins, beyond those that are looked at.
-_SETTLING = 2
+_SETTLING = 1
 
-#: Sweeps of all steps that pin one row each, unless there are so many that each gets 2.
-_NAMING_SWEEPS = 2000
+#: Sweeps of all steps that pin one row each, on either way, unless there are more of these steps.
+_NAMING_SWEEPS = 1000
 
-#: Standard deviation of f that a step should have.
-_STEP = 1.2
+#: Standard deviation of f that a step should have. Longer steps are fewer, and their errors in all
+#: the same as long as f is nearly normal.
+_STEP = 3.0
 
 #: Columns of every child that keep a chain from changing the order of children.
 _SETTLED = 2
@@ -106,7 +107,7 @@ class _PlainStep:
 
 @dataclass(frozen=True)
 class _NamingStep:
-    """A row whose tree is the first to visit some nodes; ``naming`` knows those before.
+    """A row whose tree is the first to visit some nodes.
 
     Drawn parameters of a node that no other row visits come from their prior, and would hardly
     ever suit this row: they are integrated out, given the trees of all other rows.
@@ -117,6 +118,7 @@ class _NamingStep:
     sums: RowSums
     edges: IntArray
     naming: Naming
+    number: int
 
     def log_probability(self, moment: Moment, free: bool) -> float:
         """Log probability of the pin given other rows' trees and y, averaged over names.
@@ -133,7 +135,7 @@ class _NamingStep:
         circuit = predictive_circuit(self.model, state)
         x = self.rows.values(self.rows.sorted_ids[0])[0]
         values, log_base = pinned_leaf_values(circuit, x, self.sums)
-        pinned = log_named_probability(circuit, values, self.edges, self.naming)
+        pinned = log_named_probability(circuit, values, self.edges, self.naming, self.number)
         return pinned - log_base - float(compiled.log_likelihood(circuit, self._alone())[0])
 
     def _alone(self) -> EncodedRows:
@@ -203,10 +205,24 @@ def _owned(leaves: Leaves, sums: RowSums) -> Array:
     return model_counts(leaves, everywhere).sum(axis=(2, 3))
 
 
+class PathEstimate(NamedTuple):
+    """What one path says.
+
+    Attributes
+    ----------
+    log_evidence : float
+    gap : float
+        By how much the way there and the way back differ, added over the two parts of the path.
+    """
+
+    log_evidence: float
+    gap: float
+
+
 def estimate_log_evidence(
     key: Key, model: Model, rows: EncodedRows, *, sweeps: int, each: int
-) -> float:
-    """Log evidence from one chain, up to names of children: of the modes that it visits.
+) -> PathEstimate:
+    """Log evidence of the modes that one chain visits.
 
     Parameters
     ----------
@@ -217,7 +233,7 @@ def estimate_log_evidence(
     sweeps : int
         Sweeps of the chain before rows are pinned.
     each : int
-        Sweeps of every step, at least 2.
+        Sweeps of every step that are looked at, on either way.
     """
     growing = GrowingChain(start_chain(key, model, rows), rows, burn_in=0, thin=1)
     while growing.sweep < sweeps:
@@ -227,8 +243,9 @@ def estimate_log_evidence(
     circuit = _draw_network(key, sweep, model, chain.state)
     pins = Pins(circuit, Address(key.words(), sweep))
     path = _Path(key, model, rows, pins, chain.state, sweep, each)
-    log_posterior = path.pin_rows()
-    return path.take_rows_away() - log_posterior
+    log_posterior, gap = path.pin_rows()
+    log_joint, other_gap = path.take_rows_away()
+    return PathEstimate(log_joint - log_posterior, abs(gap) + abs(other_gap))
 
 
 def _draw_network(key: Key, sweep: int, model: Model, state: State) -> Circuit:
@@ -237,7 +254,11 @@ def _draw_network(key: Key, sweep: int, model: Model, state: State) -> Circuit:
 
 
 class _Path:
-    """A chain on its way from the posterior to the prior."""
+    """A chain on its way from the posterior to the prior, and back.
+
+    A chain that has just got further pins is still a little behind, one that has lost some a little
+    ahead: draws of both ways together make up for that.
+    """
 
     def __init__(
         self,
@@ -257,46 +278,73 @@ class _Path:
         first = _first_visits(model.graph, self.edges[order])
         self.order = np.concatenate([order[first], np.delete(order, first)])
         self.n_first = len(first)
-        self.naming = Naming(model.graph)
+        self.naming = Naming(model.graph, self.edges[order[first]])
 
-    def pin_rows(self) -> float:
-        """Log p(z*, s* | x): pin all rows, part by part."""
-        pinned, size, total = 0, max(1, self.rows.n_rows // 200), 0.0
+    def pin_rows(self) -> tuple[float, float]:
+        """Log p(z*, s* | x): pin all rows part by part, then free them."""
+        n_rows = self.rows.n_rows
+        size = max(1, n_rows // 200)
+        ends = [0]
+        up: list[Array] = []
+        down: list[Array] = []
         sums: RowSums | None = None
         last: _Step | None = None
-        up = np.zeros(0)
-        while True:
-            step, draws = self._next_step(pinned, size)
-            free = self._rows(self.order[pinned:])
-            before, up, down = up, np.empty(draws), np.empty(draws)
-            for number in range(-_SETTLING, draws):
-                moment = self._sweep(free, sums)
-                if number >= 0:
-                    if step is not None:
-                        up[number] = step.log_probability(moment, True)
-                    if last is not None:
-                        down[number] = -last.log_probability(moment, False)
-            if last is not None:
-                total += bridge(before, down)
-            if step is None:
-                return total + self._log_child_orders()
-            if pinned >= self.n_first:
-                size = _next_size(size, up)
-            pinned += step.rows.n_rows
+        while last is None or ends[-1] < n_rows:
+            begin = ends[-1]
+            ends.append(begin + 1 if begin < self.n_first else min(begin + size, n_rows))
+            step = self._step(begin, ends[-1])
+            here = self._look(begin, sums, step, last)
+            up.append(here[0])
+            down.append(here[1])
+            if begin >= self.n_first:
+                size = _next_size(size, here[0])
             sums = step.sums if sums is None else add_row_sums([sums, step.sums])
             last = step
+        assert sums is not None
+        down.append(self._look(n_rows, sums, None, last)[1])
+        all_pinned = self.state
+        back_up: list[Array] = []
+        back_down: list[Array] = []
+        for k in reversed(range(len(up))):
+            step = last if k == len(up) - 1 else step
+            assert step is not None
+            sums = subtract_row_sums(sums, step.sums)
+            before = self._step(ends[k - 1], ends[k]) if k else None
+            here = self._look(ends[k], sums if k else None, step, before)
+            back_up.insert(0, here[0])
+            back_down.insert(0, here[1])
+            if before is not None:
+                step = before
+        self.state = all_pinned
+        back_down.append(down[-1])
+        total, gap = _bridge_both(up, down, back_up, back_down)
+        return total + self._log_child_orders(), gap
 
-    def _next_step(self, pinned: int, size: int) -> tuple[_Step | None, int]:
-        """Rows to be pinned next, and draws to look at before that."""
-        if pinned >= self.n_first:
-            rows = self._rows(self.order[pinned : pinned + size])
-            return (_PlainStep(rows, self.pins.sums(rows)) if rows.n_rows else None), self.each
-        row = self.order[pinned]
-        rows, naming = self._rows(row), self.naming.copy()
-        self.naming.keep(self.edges[row])
-        draws = int(np.clip(_NAMING_SWEEPS // self.n_first, 2, self.each))
-        step = _NamingStep(self.model, rows, self.pins.sums(rows), self.edges[row], naming)
-        return step, draws
+    def _step(self, begin: int, end: int) -> _Step:
+        """Pinning of rows that stand from ``begin`` to ``end`` in order."""
+        rows = self._rows(self.order[begin:end])
+        sums = self.pins.sums(rows)
+        if begin >= self.n_first:
+            return _PlainStep(rows, sums)
+        edges = self.edges[self.order[begin]]
+        return _NamingStep(self.model, rows, sums, edges, self.naming, begin)
+
+    def _look(
+        self, pinned: int, sums: RowSums | None, step: _Step | None, last: _Step | None
+    ) -> tuple[Array, Array]:
+        """Sweeps with some rows pinned: f of the step ahead, and −f of the last one."""
+        free = self._rows(self.order[pinned:])
+        draws = self.each
+        if pinned < self.n_first:
+            draws = int(np.clip(_NAMING_SWEEPS // self.n_first, 1, self.each))
+        up, down = [], []
+        for number in range(-_SETTLING, draws):
+            moment = self._sweep(free, sums)
+            if number >= 0 and step is not None:
+                up.append(step.log_probability(moment, True))
+            if number >= 0 and last is not None:
+                down.append(-last.log_probability(moment, False))
+        return np.array(up), np.array(down)
 
     def _sweep(self, free: EncodedRows, pinned: RowSums | None) -> Moment:
         self.sweep += 1
@@ -309,37 +357,54 @@ class _Path:
         self._advance(sums, circuit.scope)
         return Moment(circuit, address, sums, self.state)
 
-    def take_rows_away(self) -> float:
-        """Log p(x, z*, s*) but for base measures: from all rows, pinned, to none."""
-        left = self.rows.n_rows
-        size, total = max(1, left // 4), 0.0
+    def take_rows_away(self) -> tuple[float, float]:
+        """Log p(x, z*, s*) but for base measures: from all rows, pinned, to none, and back."""
+        left = [self.rows.n_rows]
+        size = max(1, left[0] // 4)
         sums = self.pins.sums(self.rows)
-        last: RowSums | None = None
-        up = np.zeros(0)
-        draws = _PINNED_SWEEPS * self.each
-        while True:
-            size = min(size, left)
-            fewer = None
-            if size:
-                gone = self._rows(self.order[left - size : left])
-                fewer = subtract_row_sums(sums, self.pins.sums(gone))
-            before, up_now, down = up, np.empty(draws), np.empty(draws)
-            for number in range(-_SETTLING, draws):
-                self.sweep += 1
-                self._advance(sums, self.state.scope)
-                if number >= 0:
-                    now = self._log_joint(sums)
-                    if fewer is not None:
-                        up_now[number] = self._log_joint(fewer) - now
-                    if last is not None:
-                        down[number] = self._log_joint(last) - now
-            if last is not None:
-                total -= bridge(before, down)
-            if fewer is None:
-                return total
-            last, sums, up = sums, fewer, up_now
-            left -= size
-            size = min(_next_size(size, up), max(1, left // 2))
+        more: RowSums | None = None
+        up: list[Array] = []
+        down: list[Array] = []
+        while left[-1]:
+            left.append(left[-1] - size)
+            gone = self.pins.sums(self._rows(self.order[left[-1] : left[-2]]))
+            fewer = subtract_row_sums(sums, gone)
+            here = self._compare(sums, fewer, more)
+            up.append(here[0])
+            down.append(here[1])
+            more, sums = sums, fewer
+            size = min(_next_size(size, here[0]), max(1, left[-1] // 2))
+        down.append(self._compare(sums, None, more)[1])
+        back_up: list[Array] = []
+        back_down: list[Array] = []
+        for k in reversed(range(len(up))):
+            assert more is not None
+            fewer, sums, more = sums, more, None
+            if k:
+                gone = self.pins.sums(self._rows(self.order[left[k] : left[k - 1]]))
+                more = add_row_sums([sums, gone])
+            here = self._compare(sums, fewer, more)
+            back_up.insert(0, here[0])
+            back_down.insert(0, here[1])
+        back_down.append(down[-1])
+        total, gap = _bridge_both(up, down, back_up, back_down)
+        return -total, gap
+
+    def _compare(
+        self, sums: RowSums, fewer: RowSums | None, more: RowSums | None
+    ) -> tuple[Array, Array]:
+        """Sweeps given pinned rows: log ratios of the density of fewer and of more to theirs."""
+        up, down = [], []
+        for number in range(-_SETTLING, _PINNED_SWEEPS * self.each):
+            self.sweep += 1
+            self._advance(sums, self.state.scope)
+            if number >= 0:
+                now = self._log_joint(sums)
+                if fewer is not None:
+                    up.append(self._log_joint(fewer) - now)
+                if more is not None:
+                    down.append(self._log_joint(more) - now)
+        return np.array(up), np.array(down)
 
     def _advance(self, sums: RowSums, scope: Scope) -> None:
         """Draw y and the hyper-parameters given trees of all rows."""
@@ -356,7 +421,7 @@ class _Path:
         leaves = np.take_along_axis(evidence, leaf_regions, axis=1).sum()
         return float(leaves) + log_weight_evidence(hyper.alpha, sums.edge_counts)
 
-    def _rows(self, ids: IntArray | np.int64) -> EncodedRows:
+    def _rows(self, ids: IntArray) -> EncodedRows:
         wanted = np.zeros(self.rows.n_rows, dtype=bool)
         wanted[ids] = True
         return self.rows.take(wanted)
@@ -373,6 +438,21 @@ class _Path:
             settled = (members[level] >= _SETTLED).all(axis=1)
             total -= float((different & settled).sum() * gammaln(graph.children + 1))
         return total
+
+
+def _bridge_both(
+    up: list[Array], down: list[Array], back_up: list[Array], back_down: list[Array]
+) -> tuple[float, float]:
+    """Log ratio over all steps from draws of both ways, and by how much the ways differ.
+
+    ``down[k + 1]`` belongs to ``up[k]``.
+    """
+    total, gap = 0.0, 0.0
+    for k in range(len(up)):
+        there, back = (up[k], down[k + 1]), (back_up[k], back_down[k + 1])
+        total += bridge(*(np.concatenate(pair) for pair in zip(there, back, strict=True)))
+        gap += bridge(*there) - bridge(*back)
+    return total, gap
 
 
 def _next_size(size: int, up: Array) -> int:
