@@ -163,4 +163,7 @@ def _plain(strength: Any) -> float | str:
 
 
 def _each_once(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
-    return tuple({candidate.name: candidate for candidate in reversed(candidates)}.values())[::-1]
+    found: dict[str, Candidate] = {}
+    for candidate in candidates:
+        found.setdefault(candidate.name, candidate)
+    return tuple(found.values())

@@ -6,13 +6,12 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numba
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.base import clone
 from tqdm.auto import tqdm
 
-from bayesspn.engine.threads import use_threads
+from bayesspn.engine.threads import limited_threads
 from bayesspn.estimators import evidence
 from bayesspn.estimators.candidates import Candidate
 from bayesspn.estimators.evidence import Measurement
@@ -58,8 +57,8 @@ def rank_graphs(
     """Score graphs by their evidence for an encoded table, the good ones more thoroughly.
 
     After each stage, the better half goes on, and whatever is within three standard errors or
-    three nats of the best; the next has three times the sweeps. Scores depend neither on ``n_jobs``, nor on the other
-    graphs, nor on how often the work was stopped and taken up again.
+    three nats of the best; the next has three times the sweeps. Scores depend neither on
+    ``n_jobs``, nor on the other graphs, nor on how often the work was stopped and taken up again.
 
     Ctrl-C ends the work. What is known is ranked if every graph has finished the first stage;
     otherwise the KeyboardInterrupt goes on.
@@ -77,7 +76,7 @@ def rank_graphs(
         if not progressing.complete(0):
             raise
         interrupted = True
-    return Ranking(progressing.ranked(), store.seed, interrupted)
+    return Ranking(progressing.ranked(), store.random_state, interrupted)
 
 
 class _Halving:
@@ -209,12 +208,8 @@ def _measure(
     task: tuple[Stage, JointModel], values: Array, schema: Schema
 ) -> tuple[Stage, Measurement]:
     stage, estimator = task
-    before = numba.get_num_threads()
-    use_threads(1)
-    try:
+    with limited_threads(1):
         measured = evidence.measure_graph(
             estimator, values, schema, runs=stage.runs, sweeps=stage.sweeps
         )
-    finally:
-        use_threads(before)
     return stage, measured

@@ -51,14 +51,14 @@ class Ranking:
     Attributes
     ----------
     graphs : tuple of ScoredGraph
-    seed : int
-        What the random numbers of the scores come from.
+    random_state : int
+        What the random numbers of the scores come from, and fits may be begun with.
     interrupted : bool
         Whether Ctrl-C ended the scoring before the last stage was complete.
     """
 
     graphs: tuple[ScoredGraph, ...]
-    seed: int
+    random_state: int
     interrupted: bool
 
     @property

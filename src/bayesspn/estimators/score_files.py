@@ -53,6 +53,9 @@ class ScoreFile:
     Attributes
     ----------
     seed : int
+    random_state : int
+        The one that the seed was drawn from, now or when the file was begun; the seed, if it was
+        no number.
     known : dict of Stage to Measurement
 
     Raises
@@ -71,11 +74,12 @@ class ScoreFile:
         random_state: Any,
     ) -> None:
         self.seed = draw_seed(random_state)
+        given = int(random_state) if isinstance(random_state, int | np.integer) else None
+        self.random_state = self.seed if given is None else given
         self.known: dict[Stage, Measurement] = {}
         self._path = None if path is None else checked_path(path)
         if self._path is None:
             return
-        given = int(random_state) if isinstance(random_state, int | np.integer) else None
         described = {
             "rows": rows.n_rows,
             "columns": [column.name for column in model.leaves.columns],
@@ -114,6 +118,8 @@ class ScoreFile:
             )
         try:
             seed = _checked_whole(first["seed"])
+            given = first["random_state"]
+            random_state = seed if given is None else _checked_whole(given)
             now = _facts(header, seed if any_seed else self.seed)
             then = _facts(first, seed)
             different = name_differences(now, then)
@@ -124,7 +130,7 @@ class ScoreFile:
                 f"{self._path} has the scores of another table or seed: {'; '.join(different)}; "
                 "use the same ones, name another file, or delete it to start afresh"
             )
-        self.seed = seed
+        self.seed, self.random_state = seed, random_state
         for number, line in enumerate(lines, start=2):
             try:
                 stage, measured = _read_score(line, self.seed)

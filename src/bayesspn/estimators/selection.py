@@ -16,6 +16,7 @@ from bayesspn.cluster import names_files
 from bayesspn.estimators.averages import GraphAverage
 from bayesspn.estimators.candidates import Candidate, list_candidates
 from bayesspn.estimators.density import BayesianSPN
+from bayesspn.estimators.diagnostics import build_inference_data
 from bayesspn.estimators.halving import LEAST_SWEEPS, RUNS, SWEEPS, rank_graphs
 from bayesspn.estimators.joint import check_count
 from bayesspn.estimators.rankings import Ranking
@@ -23,6 +24,9 @@ from bayesspn.tables import encode, infer_schema
 
 #: Graphs with less than this share of the probability are left out of averages.
 _LEAST_WEIGHT = 1e-3
+
+#: Fewer draws have no tail that leave-one-out could go by.
+_FEWEST_DRAWS = 25
 
 
 class GraphSelection:
@@ -42,7 +46,7 @@ class GraphSelection:
         - ``loo``, ``loo_error``: expected log density of new rows by leave-one-out, times the
           number of rows, and its standard error; ``loo_bad``: the share of rows for which the
           estimate is unreliable (large Pareto k); ``rhat``: whether the chains of the fit agree.
-          NaN for graphs that were not fitted;
+          NaN for graphs that were not fitted, or have fewer than 25 draws;
         - ``sweeps``, ``stage``, ``stopped_early``: how thoroughly it was scored; ``seconds``: how
           long that took;
         - ``sweeps_per_second`` of one chain in one thread, and ``nodes``.
@@ -219,8 +223,6 @@ def select_graph(
     settings.progress = progress or estimator.progress
     schema = infer_schema(X) if estimator.schema is None else estimator.schema
     values = encode(X, schema)
-    if not len(values):
-        raise ValueError("there are no rows to choose a graph by; give a table with some")
     ranking = rank_graphs(
         settings,
         values,
@@ -234,8 +236,7 @@ def select_graph(
         checkpoint=checkpoint,
     )
     ranking.warn_if_interrupted()
-    if not isinstance(settings.random_state, int | np.integer):
-        settings.random_state = ranking.seed  # every graph is fitted with the same seed
+    settings.random_state = ranking.random_state  # a generator would give every fit another seed
     selection = GraphSelection(X, len(values), ranking, settings, checkpoint)
     if loo:
         selection._leave_one_out()
@@ -281,12 +282,23 @@ def leave_one_out(model: BayesianSPN, X: Any) -> tuple[float, float, float]:
     -------
     tuple of float
         Log density of all rows, each left out in turn; its standard error; and the share of rows
-        for which the draws are too different without them (large Pareto k).
+        for which the draws are too different without them (large Pareto k). NaN if there are
+        fewer than 25 draws.
     """
     from arviz_stats import loo  # type: ignore[attr-defined]
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the share tells it
-        found = loo(model.to_arviz(X), pointwise=True)
-    bad = np.mean(~(found.pareto_k.to_numpy() <= found.good_k))
-    return float(found.elpd), float(found.se), float(bad)
+    scores = model.to_arviz(X)["log_likelihood"]["row"].to_numpy()
+    if scores[..., 0].size < _FEWEST_DRAWS:
+        return np.nan, np.nan, np.nan
+    each = scores.mean(axis=(0, 1))
+    bad = np.zeros(len(each), dtype=bool)
+    # rows without a single known cell, on which all draws agree, are beyond importance sampling
+    telling = np.ptp(scores, axis=(0, 1)) > 0
+    if telling.any():
+        data = build_inference_data(model._invariants(), scores[..., telling])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the share tells it
+            found = loo(data, pointwise=True)
+        each[telling] = found.elpd_i.to_numpy()
+        bad[telling] = ~(found.pareto_k.to_numpy() <= found.good_k)
+    return float(each.sum()), float(np.sqrt(len(each) * each.var())), float(bad.mean())
