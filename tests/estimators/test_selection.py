@@ -554,29 +554,16 @@ def test_progress_is_shown_for_every_stage(known, capsys):
     assert "stage" not in capsys.readouterr().err
 
 
-def test_single_columns_and_empty_columns(known):
-    one = choose(TABLE[["size"]], None)
-    assert one.model.graph_.depth == 0
-    table = TABLE.assign(nothing=np.nan)
-    with pytest.raises(ValueError, match="column 'nothing' has no observed value"):
-        choose(table)
-    described = BayesianSPN(**SHORT, schema=infer_schema(table.fillna({"nothing": 1.0})))
-    empty = choose(table, None, estimator=described, random_state=0, loo=True)
-    assert np.isfinite(empty.table["loo"].iloc[0])
+def test_single_columns(known):
+    assert choose(TABLE[["size"]], None).model.graph_.depth == 0
 
 
-@pytest.mark.long
-def test_real_evidence_of_empty_columns():
-    table = TABLE.assign(nothing=np.nan)
-    grid = {"depth": [0], "leaves": [1, 2]}
-    described = BayesianSPN(
-        **SHORT, schema=infer_schema(table.fillna({"nothing": 1.0})), random_state=0
-    )
-    with_empty = choose(table, grid, estimator=described, sweeps=24).table
-    without = choose(TABLE, grid, sweeps=24).table
-    for name in without.index:
-        error = np.hypot(with_empty["standard_error"][name], without["standard_error"][name])
-        assert abs(with_empty["evidence"][name] - without["evidence"][name]) < 5 * error + 0.5
+def test_empty_columns_are_refused_before_anything_is_scored(known, tmp_path):
+    path = tmp_path / "graphs.jsonl"
+    with pytest.raises(ValueError, match="column 'nothing' has no observed value; drop it"):
+        choose(TABLE.assign(nothing=np.nan), checkpoint=path)
+    assert not known.calls
+    assert not path.exists()
 
 
 @pytest.mark.parametrize("library", ["numpy", "polars"])

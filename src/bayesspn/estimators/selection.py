@@ -158,7 +158,7 @@ def select_graph(
     grid : dict of str to list, or list of such dicts, default=None
         Graphs to choose from, as scikit-learn's parameter grids, by ``depth``, ``partitions``,
         ``children``, ``sums``, ``leaves``, ``products``, ``alpha``, ``beta`` and ``gamma``. By
-        default six to nine graphs that suit the shape of the table; what the estimator sets to
+        default five to nine graphs that suit the shape of the table; what the estimator sets to
         something else than "auto" stays.
     estimator : BayesianSPN, default=None
         Has all other settings, and those of the graph that the grid leaves open.
