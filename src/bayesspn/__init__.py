@@ -30,11 +30,14 @@ if TYPE_CHECKING:
         Answer,
         BayesianSPN,
         Conditional,
+        GraphAverage,
+        GraphSelection,
         InfiniteSPN,
         SPNClassifier,
         SPNImputer,
         SPNRegressor,
         load,
+        select_graph,
     )
     from bayesspn.graphs import RegionGraph
     from bayesspn.leaves.columns import Column, Leaves, describe_column
@@ -56,6 +59,8 @@ __all__ = [
     "Column",
     "Conditional",
     "EncodedRows",
+    "GraphAverage",
+    "GraphSelection",
     "InfiniteSPN",
     "Key",
     "Learned",
@@ -73,6 +78,7 @@ __all__ = [
     "merge_chains",
     "run_chain",
     "run_chains",
+    "select_graph",
     "start_chain",
 ]
 
@@ -83,11 +89,14 @@ _MODULES = {
         "Answer",
         "BayesianSPN",
         "Conditional",
+        "GraphAverage",
+        "GraphSelection",
         "InfiniteSPN",
         "SPNClassifier",
         "SPNImputer",
         "SPNRegressor",
         "load",
+        "select_graph",
     ),
     "graphs": ("RegionGraph",),
     "leaves.columns": ("Column", "Leaves", "describe_column"),

@@ -13,6 +13,7 @@ from bayesspn.cli.fit import fit
 from bayesspn.cli.inspect import demo, schema, summary
 from bayesspn.cli.look import explore, report
 from bayesspn.cli.rows import impute, sample, score
+from bayesspn.cli.select import select
 
 app = typer.Typer(
     cls=GuardedGroup,
@@ -52,6 +53,7 @@ def common(
 
 
 app.command()(fit)
+app.command()(select)
 app.command()(score)
 app.command()(sample)
 app.command()(impute)

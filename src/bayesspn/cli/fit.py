@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 import time
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,20 +11,30 @@ import typer
 
 from bayesspn.cli.errors import INTERRUPTED, say
 from bayesspn.cli.options import (
+    BurnInOption,
+    ChainsOption,
+    CheckpointOption,
     ColumnsOption,
+    DrawsOption,
     DropOption,
     ForceOption,
     FormatOption,
     JsonOption,
+    ProgressOption,
+    QuietOption,
+    SchemaOption,
     SeedOption,
     TableArgument,
+    ThinOption,
     check_new_file,
+    load_schema,
     number_or_auto,
     numbers_or_auto,
     read_columns,
+    wants_progress,
     whole_or_auto,
 )
-from bayesspn.cli.output import print_json
+from bayesspn.cli.output import frame_rows, print_json
 from bayesspn.wording import count, describe_agreement
 
 if TYPE_CHECKING:
@@ -34,7 +44,13 @@ if TYPE_CHECKING:
 
 _NETWORK = "Shape of the network"
 _PRIORS = "Priors"
-_SAMPLING = "Sampling"
+
+
+class GraphChoice(StrEnum):
+    """How the graph is found."""
+
+    auto = "auto"
+    select = "select"
 
 
 def _whole(name: str, text: str) -> Any:
@@ -49,29 +65,25 @@ def _strength(name: str, text: str) -> Any:
     )
 
 
-def _count(name: str, least: int, text: str) -> Any:
-    return typer.Option(name, min=least, metavar="N", help=text, rich_help_panel=_SAMPLING)
-
-
 def fit(
     table: TableArgument,
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="MODEL", help="File for the model.")
     ],
-    schema: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="What the columns are, as `bayesspn schema` writes it; inferred if not given.",
-            show_default=False,
-        ),
-    ] = None,
+    schema: SchemaOption = None,
     columns: ColumnsOption = None,
     drop: DropOption = None,
-    chains: Annotated[int, _count("--chains", 1, "Independent chains, averaged.")] = 4,
-    burn_in: Annotated[int, _count("--burn-in", 0, "Sweeps before the first draw.")] = 200,
-    draws: Annotated[int, _count("--draws", 1, "Draws that a chain keeps.")] = 50,
-    thin: Annotated[int, _count("--thin", 1, "Sweeps per draw.")] = 4,
+    chains: ChainsOption = 4,
+    burn_in: BurnInOption = 200,
+    draws: DrawsOption = 50,
+    thin: ThinOption = 4,
+    graph: Annotated[
+        GraphChoice,
+        typer.Option(
+            help="`select` chooses by evidence what is `auto` below, which takes long.",
+            rich_help_panel=_NETWORK,
+        ),
+    ] = GraphChoice.auto,
     depth: Annotated[str, _whole("--depth", "Levels of partitions; 0 is a mixture.")] = "auto",
     partitions: Annotated[
         str,
@@ -110,25 +122,9 @@ def fit(
             metavar="N", help="Cores to use; -1 means all.", show_default="1 chain at a time"
         ),
     ] = None,
-    checkpoint: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Keeps the work done so far; the same command goes on from there.",
-            show_default=False,
-        ),
-    ] = None,
-    progress: Annotated[
-        bool | None,
-        typer.Option(
-            "--progress/--no-progress",
-            help="Show a progress bar.",
-            show_default="if standard error is a terminal",
-        ),
-    ] = None,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Neither progress nor a summary.")
-    ] = False,
+    checkpoint: CheckpointOption = None,
+    progress: ProgressOption = None,
+    quiet: QuietOption = False,
     force: ForceOption = False,
     chosen: FormatOption = None,
     as_json: JsonOption = False,
@@ -146,6 +142,8 @@ def fit(
     check_new_file(output, force)
     if products not in ("auto", "shared", "cross"):
         raise typer.BadParameter(f"{products!r} is not one of shared, cross and auto")
+    if graph == GraphChoice.select and infinite:
+        raise typer.BadParameter("--graph select and --infinite exclude each other")
     if concentration != "auto" and not infinite:
         raise typer.BadParameter("--concentration needs --infinite")
     more = {"concentration": concentration} if infinite else {}
@@ -154,6 +152,7 @@ def fit(
         schema,
         infinite,
         **more,
+        graph=graph.value,
         depth=depth,
         partitions=partitions,
         children=children,
@@ -170,7 +169,7 @@ def fit(
         n_jobs=jobs,
         random_state=seed,
         checkpoint=None if checkpoint is None else str(checkpoint),
-        progress=not quiet and (sys.stderr.isatty() if progress is None else progress),
+        progress=wants_progress(progress, quiet),
     )
     begin = time.perf_counter()
     try:
@@ -196,14 +195,12 @@ def fit(
 
 def _build(schema: Path | None, infinite: bool, **parameters: Any) -> BayesianSPN:
     from bayesspn.estimators import BayesianSPN, InfiniteSPN
-    from bayesspn.tables import Schema
 
-    described = None if schema is None else Schema.load(schema)
-    return (InfiniteSPN if infinite else BayesianSPN)(schema=described, **parameters)
+    return (InfiniteSPN if infinite else BayesianSPN)(schema=load_schema(schema), **parameters)
 
 
 def _report(model: BayesianSPN, data: pd.DataFrame, output: Path) -> dict[str, Any]:
-    return {
+    report = {
         "model": str(output),
         "rows": len(data),
         "columns": len(model.schema_),
@@ -213,6 +210,9 @@ def _report(model: BayesianSPN, data: pd.DataFrame, output: Path) -> dict[str, A
         "rhat": model.rhat_,
         "interrupted": model.posterior_.n_draws < model.chains * model.draws,
     }
+    if model.graph == "select":
+        report["graphs"] = list(frame_rows(model.selection_.reset_index()))
+    return report
 
 
 def _show(report: dict[str, Any], model: BayesianSPN) -> None:
@@ -222,4 +222,10 @@ def _show(report: dict[str, Any], model: BayesianSPN) -> None:
         f"{count(report['chains'], 'chain')} of {count(report['sweeps'], 'sweep')}, "
         f"{count(report['draws'], 'draw')} kept"
     )
+    if "graphs" in report:
+        best = report["graphs"][0]
+        print(
+            f"graph: {best['graph']}, the best of {count(len(report['graphs']), 'graph')} "
+            f"(probability {best['weight']:.0%})"
+        )
     print(describe_agreement(model))

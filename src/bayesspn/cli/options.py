@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Hashable, Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -88,6 +89,42 @@ ForceOption = Annotated[
     bool, typer.Option("--force", "-f", help="Replace the file if it exists already.")
 ]
 
+SchemaOption = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="What the columns are, as `bayesspn schema` writes it; inferred if not given.",
+        show_default=False,
+    ),
+]
+CheckpointOption = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Keeps the work done so far; the same command goes on from there.",
+        show_default=False,
+    ),
+]
+ProgressOption = Annotated[
+    bool | None,
+    typer.Option(
+        "--progress/--no-progress",
+        help="Show a progress bar.",
+        show_default="if standard error is a terminal",
+    ),
+]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Neither progress nor a summary.")]
+
+
+def _count(name: str, least: int, text: str) -> Any:
+    return typer.Option(name, min=least, metavar="N", help=text, rich_help_panel="Sampling")
+
+
+ChainsOption = Annotated[int, _count("--chains", 1, "Independent chains, averaged.")]
+BurnInOption = Annotated[int, _count("--burn-in", 0, "Sweeps before the first draw.")]
+DrawsOption = Annotated[int, _count("--draws", 1, "Draws that a chain keeps.")]
+ThinOption = Annotated[int, _count("--thin", 1, "Sweeps per draw.")]
+
 
 def whole_or_auto(text: str) -> Any:
     """Read a whole number or ``auto``."""
@@ -164,6 +201,18 @@ def find_column(name: str, schema: Schema) -> Hashable:
     from bayesspn.tables.event_text import ColumnFinder
 
     return schema.names[ColumnFinder(schema).position(name)]
+
+
+def wants_progress(progress: bool | None, quiet: bool) -> bool:
+    """Whether to show progress bars."""
+    return not quiet and (sys.stderr.isatty() if progress is None else progress)
+
+
+def load_schema(path: Path | None) -> Schema | None:
+    """Read what the columns are, if the user says."""
+    from bayesspn.tables import Schema
+
+    return None if path is None else Schema.load(path)
 
 
 def load_model(path: Path) -> JointModel:

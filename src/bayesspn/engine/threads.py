@@ -5,6 +5,7 @@ numba's own parallel loops would do, but compiling a large kernel inside one tak
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -21,6 +22,17 @@ R = TypeVar("R")
 def use_threads(threads: int) -> None:
     """Let compiled code use so many threads, or as many as there may be."""
     numba.set_num_threads(max(1, min(threads, numba.config.NUMBA_NUM_THREADS)))  # type: ignore[attr-defined]
+
+
+@contextlib.contextmanager
+def limited_threads(threads: int) -> Iterator[None]:
+    """Let compiled code use so many threads for a while."""
+    before = numba.get_num_threads()
+    use_threads(threads)
+    try:
+        yield
+    finally:
+        use_threads(before)
 
 
 def run_tasks(kernel: Callable[..., object], most: int, *arguments: Any) -> None:

@@ -57,7 +57,7 @@ class Checkpoint:
         thin: int,
         random_state: Any,
     ) -> None:
-        self._path = None if path is None else _checked_path(path)
+        self._path = None if path is None else checked_path(path)
         self._any_seed = random_state is None
         self._more: dict[str, Any] = {}
         if self._path is not None:
@@ -96,7 +96,7 @@ class Checkpoint:
             _check_progress(saved, more)
             then = _facts(saved[0].model, more, len(saved), saved[0].key.seed)
         now = _facts(model, self._more, chains, saved[0].key.seed if self._any_seed else seed)
-        different = _differences(now, then)
+        different = name_differences(now, then)
         if different:
             raise ValueError(
                 f"{self._path} is the checkpoint of another fit: {'; '.join(different)}; use the "
@@ -161,7 +161,8 @@ class Checkpoint:
         return 2 * sweeps if seconds < _INTERVAL / 4 else sweeps
 
 
-def _checked_path(path: Any) -> str:
+def checked_path(path: Any) -> str:
+    """Full name of a file for checkpoints."""
     if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str):
         raise TypeError(f"checkpoint must be a path or None, got {type(path).__name__}")
     name = os.path.abspath(path)
@@ -202,7 +203,7 @@ def _facts(model: Model, more: Any, chains: int, seed: int) -> dict[str, Any]:
     return facts
 
 
-def _differences(now: dict[str, Any], then: dict[str, Any]) -> list[str]:
+def name_differences(now: dict[str, Any], then: dict[str, Any]) -> list[str]:
     """In words, what differs; nothing that merely follows from another table."""
     for name in ("rows", "columns"):
         if now[name] != then[name]:

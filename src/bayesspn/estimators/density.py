@@ -2,33 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import DensityMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from bayesspn.estimators.fitting import draw_seed
+from bayesspn.estimators.evidence import estimate_evidence
 from bayesspn.estimators.joint import JointModel, check_count
 from bayesspn.estimators.questions import Questions
 from bayesspn.estimators.row_questions import score_rows
 from bayesspn.estimators.views import View
 from bayesspn.leaves.family import Array
-from bayesspn.rows import check_support, encode_rows
-from bayesspn.sampling.evidence import (
-    LogEvidence,
-    pinned_evidence,
-    sequential_evidence,
-    tempered_evidence,
-)
+from bayesspn.sampling.evidence import LogEvidence
 from bayesspn.tables import encode, infer_schema
-
-_EVIDENCES: dict[str, Callable[..., LogEvidence]] = {
-    "pinned": pinned_evidence,
-    "sequential": sequential_evidence,
-    "tempered": tempered_evidence,
-}
 
 
 class BayesianSPN(Questions, DensityMixin, JointModel):
@@ -39,6 +26,10 @@ class BayesianSPN(Questions, DensityMixin, JointModel):
 
     Parameters
     ----------
+    graph : {"auto", "select"}, default="auto"
+        ``"select"`` chooses among several graphs by their evidence before it fits the best, as
+        `select_graph` does; parameters below that are not "auto" stay. It takes many times as long
+        as a fit. ``"auto"`` goes by the size of the table.
     depth : int or "auto", default="auto"
         Levels of partitions; 0 is a plain mixture. By default it grows with the number of columns.
     partitions : int, sequence of int or "auto", default="auto"
@@ -100,6 +91,9 @@ class BayesianSPN(Questions, DensityMixin, JointModel):
         The draws.
     graph_ : RegionGraph
         The region graph.
+    selection_ : DataFrame
+        With ``graph="select"``, the graphs and their evidence, best first, as the table of
+        `GraphSelection`. Files do not keep it.
     rhat_ : float
         R-hat of the log-likelihood over the chains; close to 1 if they agree, NaN if there are too
         few draws to tell.
@@ -216,19 +210,17 @@ class BayesianSPN(Questions, DensityMixin, JointModel):
         True
         """
         self._check_parameters()
-        if method not in _EVIDENCES:
-            raise ValueError(f"method must be one of {sorted(_EVIDENCES)}, got {method!r}")
         check_count("runs", runs, 2)
-        thorough = {} if sweeps is None else {"sweeps": sweeps}
         if self._infinite:
             raise ValueError("the evidence of infinite mixtures cannot be estimated yet")
+        if self.graph == "select":
+            raise ValueError(
+                "log_evidence is of one graph, but graph='select': compare graphs by "
+                "bayesspn.select_graph, or name one by depth, partitions and so on"
+            )
         schema = infer_schema(X) if self.schema is None else self.schema
         values = encode(X, schema)
-        model = self._build_model(self._choose_graph(values.shape), schema, values)
-        rows = encode_rows(model.leaves, values)
-        check_support(rows)
-        seed = draw_seed(self.random_state)
-        return _EVIDENCES[method](model, rows, seed=seed, runs=runs, n_jobs=self.n_jobs, **thorough)
+        return estimate_evidence(self, values, schema, method=method, runs=runs, sweeps=sweeps)
 
     def _view(self) -> View:
         check_is_fitted(self)

@@ -61,6 +61,7 @@ class SPNImputer(OneToOneFeatureMixin, TransformerMixin, JointModel):
         self,
         *,
         strategy: str = "best",
+        graph: str = "auto",
         depth: int | str = "auto",
         partitions: int | Sequence[int] | str = "auto",
         children: int | str = "auto",
@@ -84,6 +85,7 @@ class SPNImputer(OneToOneFeatureMixin, TransformerMixin, JointModel):
         shards: int | None = None,
     ) -> None:
         super().__init__(
+            graph=graph,
             depth=depth,
             partitions=partitions,
             children=children,

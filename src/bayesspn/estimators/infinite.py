@@ -34,6 +34,8 @@ class InfiniteSPN(BayesianSPN):
         Partitions per region of a component. By default 2 at the root, 1 below.
     depth, children, sums, leaves, products
         Of a component; see `BayesianSPN`. The depth is at least 1.
+    graph : {"auto"}, default="auto"
+        ``"select"`` is refused: the evidence of infinite mixtures cannot be estimated yet.
     **parameters
         Those of `BayesianSPN`.
 
@@ -63,6 +65,7 @@ class InfiniteSPN(BayesianSPN):
         self,
         *,
         concentration: float | str = "auto",
+        graph: str = "auto",
         depth: int | str = "auto",
         partitions: int | Sequence[int] | str = "auto",
         children: int | str = "auto",
@@ -86,6 +89,7 @@ class InfiniteSPN(BayesianSPN):
         shards: int | None = None,
     ) -> None:
         super().__init__(
+            graph=graph,
             depth=depth,
             partitions=partitions,
             children=children,

@@ -15,9 +15,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bayesspn.cluster import ArrayTable, Engine, FileTable, names_files
 from bayesspn.engine.shards import LocalShards, Shards
+from bayesspn.estimators.candidates import list_candidates
 from bayesspn.estimators.defaults import choose_graph
 from bayesspn.estimators.diagnostics import build_inference_data, invariants, summarise
 from bayesspn.estimators.fitting import sample_chains, stack_traces, warn_if_chains_disagree
+from bayesspn.estimators.halving import rank_graphs
 from bayesspn.estimators.questions import Conditional
 from bayesspn.estimators.views import View
 from bayesspn.graphs import RegionGraph
@@ -41,6 +43,7 @@ class JointModel(BaseEstimator):
     def __init__(
         self,
         *,
+        graph: str = "auto",
         depth: int | str = "auto",
         partitions: int | Sequence[int] | str = "auto",
         children: int | str = "auto",
@@ -63,6 +66,7 @@ class JointModel(BaseEstimator):
         address: str | None = None,
         shards: int | None = None,
     ) -> None:
+        self.graph = graph
         self.depth = depth
         self.partitions = partitions
         self.children = children
@@ -102,6 +106,11 @@ class JointModel(BaseEstimator):
         """Check parameters and table, and sample the posterior of all columns."""
         self._check_parameters()
         if names_files(X):
+            if self.graph == "select":
+                raise ValueError(
+                    "graph='select' needs a table in memory, not the names of files: read some of "
+                    "their rows and choose the graph by bayesspn.select_graph"
+                )
             with FileTable(X, self.schema, self._engine()) as table:
                 header = pd.DataFrame(columns=list(table.schema.names))
                 validate_data(self, header, skip_check_array=True)
@@ -120,7 +129,11 @@ class JointModel(BaseEstimator):
             self._learn_placed(table, schema, library)
 
     def _learn_placed(self, table: ArrayTable | FileTable, schema: Schema, library: str) -> None:
-        self.graph_ = self._choose_graph(table.shape)
+        self.__dict__.pop("selection_", None)  # of an earlier fit
+        if self.graph == "select":
+            self.graph_ = self._select_graph(table.described_by, schema)
+        else:
+            self.graph_ = self._choose_graph(table.shape)
         model = self._build_model(self.graph_, schema, table.described_by)
         rows = table.encode(model.leaves)
         self._sample(model, rows, chains=self.chains, checkpoint=self.checkpoint)
@@ -182,12 +195,43 @@ class JointModel(BaseEstimator):
 
     def _check_parameters(self) -> None:
         self._engine().check()
+        self._check_graph()
         for name, least in (("chains", 1), ("burn_in", 0), ("draws", 1), ("thin", 1)):
             check_count(name, getattr(self, name), least)
         for name in ("alpha", "beta", "gamma"):
             check_strength(name, getattr(self, name))
         if self.schema is not None and not isinstance(self.schema, Schema):
             raise TypeError(f"schema must be a Schema or None, got {type(self.schema).__name__}")
+
+    def _check_graph(self) -> None:
+        if self.graph not in ("auto", "select"):
+            raise ValueError(f"graph must be 'auto' or 'select', got {self.graph!r}")
+        if self.graph == "select" and self._infinite:
+            raise ValueError(
+                "graph='select' needs the evidence, which cannot be estimated for infinite "
+                "mixtures yet; use BayesianSPN or graph='auto'"
+            )
+        if self.graph == "select" and self.engine != "local":
+            raise ValueError(
+                f"graph='select' needs engine='local', got engine={self.engine!r}; choose the "
+                "graph on some of the rows by bayesspn.select_graph"
+            )
+
+    def _select_graph(self, values: Array, schema: Schema) -> RegionGraph:
+        """The graph with the largest evidence of a default set; its table is ``selection_``."""
+        ranking = rank_graphs(
+            self,
+            values,
+            schema,
+            list_candidates(self, values.shape),
+            n_jobs=self.n_jobs,
+            random_state=self.random_state,
+            progress=self.progress,
+            checkpoint=None if self.checkpoint is None else f"{os.fspath(self.checkpoint)}.graphs",
+        )
+        ranking.warn_if_interrupted()
+        self.selection_ = ranking.tabulate(len(values))
+        return ranking.graphs[0].candidate.graph
 
     def _choose_graph(self, shape: tuple[int, ...]) -> RegionGraph:
         return choose_graph(
