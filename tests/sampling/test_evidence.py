@@ -27,21 +27,15 @@ from support import (
 
 from bayesspn.engine import compiled, oracle
 from bayesspn.engine.circuit import Address
-from bayesspn.engine.shards import LocalShards
 from bayesspn.graphs import RegionGraph
 from bayesspn.leaves.columns import Leaves, describe_column
 from bayesspn.model import Learned, Model, draw_hyper, start_hyper
 from bayesspn.prior import draw_prior_circuit, draw_rows
 from bayesspn.randomness import Key
 from bayesspn.rows import encode_rows
-from bayesspn.sampling.chains import Chain, run_chain
+from bayesspn.sampling.chains import chain_from_state, run_chain
 from bayesspn.sampling.evidence import pinned_evidence, sequential_evidence, tempered_evidence
 from bayesspn.sampling.state import State
-from bayesspn.sampling.tempering import (
-    climb,
-    spread_below_one,
-    start_ladder,
-)
 
 ESTIMATES = {
     "pinned": pinned_evidence,
@@ -249,11 +243,10 @@ def test_exchanges_free_a_chain_that_is_stuck():
     """Plain Gibbs stays with clusters that do not belong together, tempered chains do not."""
     model, X, start = clusters_shared_out_badly()
     rows = encode_rows(model.leaves, X)
-    shards = LocalShards(rows)
-    chain = run_chain(Chain(model, Key(2), start), rows, draws=200)
-    ladder = replace(start_ladder(Key(2), model, shards, 12), states=(start,) * 12)
-    for pilot in (20, 30):
-        ladder, differences, _ = climb(ladder, shards, pilot)
-        ladder = spread_below_one(ladder, differences)
-    _, _, top = climb(ladder, shards, 120)
-    assert top[-1][1].log_likelihood > chain.trace[-1].log_likelihood + 1.5
+    plain, tempered = (
+        run_chain(chain_from_state(Key(2), model, start, number), rows, burn_in=100, draws=80)
+        for number in (1, 8)
+    )
+    assert tempered.trace[-1].log_likelihood > plain.trace[-1].log_likelihood + 1.5
+    powers = tempered.rungs.powers
+    assert (np.diff(np.append(powers, 1.0)) > 0).all()

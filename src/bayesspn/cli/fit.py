@@ -25,6 +25,7 @@ from bayesspn.cli.options import (
     SchemaOption,
     SeedOption,
     TableArgument,
+    TemperaturesOption,
     ThinOption,
     check_new_file,
     load_schema,
@@ -77,6 +78,7 @@ def fit(
     burn_in: BurnInOption = 200,
     draws: DrawsOption = 50,
     thin: ThinOption = 4,
+    temperatures: TemperaturesOption = 1,
     graph: Annotated[
         GraphChoice,
         typer.Option(
@@ -146,7 +148,9 @@ def fit(
         raise typer.BadParameter("--graph select and --infinite exclude each other")
     if concentration != "auto" and not infinite:
         raise typer.BadParameter("--concentration needs --infinite")
-    more = {"concentration": concentration} if infinite else {}
+    if temperatures > 1 and infinite:
+        raise typer.BadParameter("--temperatures does not go with --infinite")
+    more = {"concentration": concentration} if infinite else {"temperatures": temperatures}
     data = read_columns(table, chosen, columns, drop)
     model = _build(
         schema,

@@ -124,6 +124,10 @@ ChainsOption = Annotated[int, _count("--chains", 1, "Independent chains, average
 BurnInOption = Annotated[int, _count("--burn-in", 0, "Sweeps before the first draw.")]
 DrawsOption = Annotated[int, _count("--draws", 1, "Draws that a chain keeps.")]
 ThinOption = Annotated[int, _count("--thin", 1, "Sweeps per draw.")]
+TemperaturesOption = Annotated[
+    int,
+    _count("--temperatures", 1, "Chains at other temperatures behind each chain; 1 means none."),
+]
 
 
 def whole_or_auto(text: str) -> Any:

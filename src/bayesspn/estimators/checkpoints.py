@@ -43,7 +43,7 @@ class Checkpoint:
         None keeps nothing.
     rows : EncodedRows or Shards
         The rows that the chains learn from.
-    burn_in, thin : int
+    burn_in, thin, temperatures : int
     random_state : int, RandomState or None
         What the seed was drawn from; None accepts the seed of the file.
     """
@@ -55,6 +55,7 @@ class Checkpoint:
         *,
         burn_in: int,
         thin: int,
+        temperatures: int,
         random_state: Any,
     ) -> None:
         self._path = None if path is None else checked_path(path)
@@ -66,6 +67,7 @@ class Checkpoint:
                 "cells": combine_hashes(as_shards(rows).cell_hashes()),
                 "burn_in": int(burn_in),
                 "thin": int(thin),
+                "temperatures": int(temperatures),
                 "random_state": int(random_state)
                 if isinstance(random_state, int | np.integer)
                 else None,
@@ -191,6 +193,7 @@ def _facts(model: Model, more: Any, chains: int, seed: int) -> dict[str, Any]:
         "chains": chains,
         "burn_in": more["burn_in"],
         "thin": more["thin"],
+        "temperatures": more["temperatures"],
         "random_state": (seed, f"of seed {seed}" if given is None else given),
     }
     facts |= {

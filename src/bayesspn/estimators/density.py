@@ -58,6 +58,10 @@ class BayesianSPN(Questions, DensityMixin, JointModel):
         Draws that a chain keeps.
     thin : int, default=4
         Sweeps per draw.
+    temperatures : int, default=1
+        Chains at so many temperatures stand behind each of the ``chains`` and exchange networks
+        with it: the warmer they are the more freely they move, and what they find helps the cold
+        one, which alone is kept, out of bad modes. A fit takes more than so many times as long.
     schema : Schema, default=None
         What the columns are; inferred from the table if not given.
     n_jobs : int, default=None

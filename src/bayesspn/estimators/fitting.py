@@ -23,7 +23,13 @@ from bayesspn.leaves.family import Array
 from bayesspn.model import Model
 from bayesspn.randomness import Key
 from bayesspn.rows import EncodedRows
-from bayesspn.sampling.chains import Chain, GrowingChain, advance_chains, start_chain
+from bayesspn.sampling.chains import (
+    Chain,
+    GrowingChain,
+    advance_chains,
+    chain_from_state,
+    start_chain,
+)
 from bayesspn.sampling.state import State
 
 #: Rounds into which parallel chains are divided: progress is shown, and Ctrl-C heard, after each.
@@ -79,6 +85,7 @@ def sample_chains(
     thin: int,
     n_jobs: int | None,
     progress: bool,
+    temperatures: int = 1,
     checkpoint: str | os.PathLike[str] | None = None,
     states: Sequence[State] = (),
     generation: int = 0,
@@ -93,15 +100,25 @@ def sample_chains(
     """
     plan = _Plan(int(burn_in), int(draws), int(thin))
     seed = draw_seed(random_state) + generation * (_LARGEST_SEED + 1)
-    store = Checkpoint(checkpoint, rows, burn_in=burn_in, thin=thin, random_state=random_state)
+    store = Checkpoint(
+        checkpoint,
+        rows,
+        burn_in=burn_in,
+        thin=thin,
+        temperatures=temperatures,
+        random_state=random_state,
+    )
     current = store.resume(model, chains, seed)
     left = chains if current is None else sum(chain.sweep < plan.sweeps for chain in current)
     if left:
         store.check_writable()
     if current is None and states:
-        current = [Chain(model, Key(seed, n), state) for n, state in enumerate(states)]
+        current = [
+            chain_from_state(Key(seed, n), model, state, temperatures)
+            for n, state in enumerate(states)
+        ]
     if current is None:
-        current = [start_chain(Key(seed, number), model, rows) for number in range(chains)]
+        current = [start_chain(Key(seed, n), model, rows, temperatures) for n in range(chains)]
     with tqdm(
         total=chains * plan.sweeps,
         initial=plan.done(current),

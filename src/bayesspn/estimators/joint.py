@@ -57,6 +57,7 @@ class JointModel(BaseEstimator):
         burn_in: int = 200,
         draws: int = 50,
         thin: int = 4,
+        temperatures: int = 1,
         schema: Schema | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -80,6 +81,7 @@ class JointModel(BaseEstimator):
         self.burn_in = burn_in
         self.draws = draws
         self.thin = thin
+        self.temperatures = temperatures
         self.schema = schema
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -171,6 +173,7 @@ class JointModel(BaseEstimator):
             burn_in=self.burn_in,
             draws=self.draws,
             thin=self.thin,
+            temperatures=self.temperatures,
             # workers of a cluster run one chain at a time, each on all of its rows
             n_jobs=1 if self.engine == "ray" else self.n_jobs,
             progress=self.progress,
@@ -196,7 +199,13 @@ class JointModel(BaseEstimator):
     def _check_parameters(self) -> None:
         self._engine().check()
         self._check_graph()
-        for name, least in (("chains", 1), ("burn_in", 0), ("draws", 1), ("thin", 1)):
+        for name, least in (
+            ("chains", 1),
+            ("burn_in", 0),
+            ("draws", 1),
+            ("thin", 1),
+            ("temperatures", 1),
+        ):
             check_count(name, getattr(self, name), least)
         for name in ("alpha", "beta", "gamma"):
             check_strength(name, getattr(self, name))

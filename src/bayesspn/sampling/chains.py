@@ -16,6 +16,7 @@ from bayesspn.rows import EncodedRows, check_support
 from bayesspn.sampling.start import start_state
 from bayesspn.sampling.state import State
 from bayesspn.sampling.sweep import SweepInfo, draw_sweep
+from bayesspn.sampling.tempering import Rungs, start_rungs, sweep_with_rungs
 
 OnSweep = Callable[[int, SweepInfo], None]
 
@@ -40,6 +41,8 @@ class Chain:
         Kept states.
     trace : tuple of SweepInfo
         One entry per sweep.
+    rungs : Rungs or None
+        Chains at other temperatures that this one exchanges networks with, if there are any.
     """
 
     model: Model
@@ -48,6 +51,7 @@ class Chain:
     sweep: int = 0
     draws: tuple[State, ...] = ()
     trace: tuple[SweepInfo, ...] = ()
+    rungs: Rungs | None = None
 
     def thinned(self, every: int) -> Chain:
         """Keep every ``every``-th draw, counted from the last."""
@@ -56,15 +60,28 @@ class Chain:
         return replace(self, draws=self.draws[::-1][::every][::-1])
 
 
-def start_chain(key: Key, model: Model, rows: EncodedRows | Shards) -> Chain:
-    """Start a chain on encoded rows."""
+def start_chain(key: Key, model: Model, rows: EncodedRows | Shards, temperatures: int = 1) -> Chain:
+    """Start a chain on encoded rows.
+
+    With several ``temperatures``, it exchanges networks with chains that see the likelihood raised
+    to powers below 1, which move more freely; their powers are found during burn-in.
+    """
     if rows.n_rows == 0:
         raise ValueError("the table has no rows")
     if rows.dictionary.leaves is not model.leaves:
         raise ValueError("the rows were encoded with other columns than the model's")
     if isinstance(rows, EncodedRows):
         check_support(rows)
-    return Chain(model, key, start_state(key, model, as_shards(rows)))
+    return chain_from_state(key, model, start_state(key, model, as_shards(rows)), temperatures)
+
+
+def chain_from_state(key: Key, model: Model, state: State, temperatures: int = 1) -> Chain:
+    """A chain that begins in a state."""
+    if temperatures == 1:
+        return Chain(model, key, state)
+    if model.infinite:
+        raise ValueError("chains of an infinite mixture have one temperature")
+    return Chain(model, key, state, rungs=start_rungs(state, temperatures))
 
 
 class GrowingChain:
@@ -89,7 +106,7 @@ class GrowingChain:
         self._burn_in, self._thin = burn_in, thin
         self._draws, self._trace = list(chain.draws), list(chain.trace)
         # replaced in one go, so that Ctrl-C at any moment leaves things that belong together
-        self._now = (chain.sweep, chain.state, len(self._draws), len(self._trace))
+        self._now = (chain.sweep, chain.state, chain.rungs, len(self._draws), len(self._trace))
 
     @property
     def sweep(self) -> int:
@@ -98,23 +115,29 @@ class GrowingChain:
 
     def step(self) -> SweepInfo:
         """Do one sweep, and keep it if its turn has come."""
-        sweep, state, draws, trace = self._now
+        sweep, state, rungs, draws, trace = self._now
         del self._draws[draws:], self._trace[trace:]  # of a sweep that was interrupted
         sweep += 1
         chain = self._chain
-        state, info = draw_sweep(chain.key, sweep, chain.model, self._shards, state)
+        where = chain.key, sweep, chain.model, self._shards, state
+        if rungs is None:
+            state, info = draw_sweep(*where)
+        else:
+            adapt = sweep <= self._burn_in
+            state, rungs, info = sweep_with_rungs(*where, rungs, adapt=adapt)
         self._trace.append(info)
         if sweep > self._burn_in and (sweep - self._burn_in) % self._thin == 0:
             self._draws.append(state)
-        self._now = (sweep, state, len(self._draws), len(self._trace))
+        self._now = (sweep, state, rungs, len(self._draws), len(self._trace))
         return info
 
     def chain(self) -> Chain:
         """The chain as it is now."""
-        sweep, state, draws, trace = self._now
+        sweep, state, rungs, draws, trace = self._now
         return replace(
             self._chain,
             state=state,
+            rungs=rungs,
             sweep=sweep,
             draws=tuple(self._draws[:draws]),
             trace=tuple(self._trace[:trace]),

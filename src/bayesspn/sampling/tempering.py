@@ -38,6 +38,12 @@ _MOST_CHAINS = 1 << 20
 #: Share of exchanges between neighbours that may be refused.
 _REFUSED = 0.4
 
+#: Logarithmic distance of the powers of a chain's rungs in the beginning, the smallest power, and
+#: how readily they move: a gain that is limited at first and then falls with the number of sweeps.
+_FIRST_GAP = 0.1
+_SMALLEST_POWER = 1e-3
+_LARGEST_GAIN, _GAIN = 0.5, 10.0
+
 #: Rungs are denser near the prior, where little data changes much.
 _BEND = 4.0
 
@@ -185,15 +191,55 @@ def adapt(ladder: Ladder, differences: Differences, most: int) -> Ladder:
     return _place(ladder, length, np.linspace(0.0, length[-1], rungs))
 
 
-def spread_below_one(ladder: Ladder, differences: Differences) -> Ladder:
-    """Place all rungs close enough to power 1 that neighbours exchange networks often.
+class Rungs(NamedTuple):
+    """What hangs below a chain that exchanges networks with others.
 
-    The prior need not be reached for chains to leave a mode.
+    Attributes
+    ----------
+    powers : ndarray of shape (rungs,)
+        Powers of the likelihood, ascending, all below 1.
+    states : tuple of State
+        Where the chains at these powers stand.
     """
-    length = _lengths(differences)
-    rungs = len(ladder.powers)
-    first = max(0.0, length[-1] - _REFUSED * (rungs - 1))
-    return _place(ladder, length, np.linspace(first, length[-1], rungs))
+
+    powers: Array
+    states: tuple[State, ...]
+
+
+def start_rungs(state: State, temperatures: int) -> Rungs:
+    """Chains at so many temperatures, less the one at power 1, all in the same state."""
+    steps = np.arange(temperatures - 1, 0, -1)
+    return Rungs(np.exp(-_FIRST_GAP * steps), (state,) * (temperatures - 1))
+
+
+def sweep_with_rungs(
+    key: Key, sweep: int, model: Model, shards: Shards, state: State, rungs: Rungs, *, adapt: bool
+) -> tuple[State, Rungs, SweepInfo]:
+    """Advance a chain and those below it by one sweep, with exchanges between neighbours.
+
+    Parameters
+    ----------
+    key, sweep, model, shards, state
+        As in `draw_sweep`.
+    rungs : Rungs
+    adapt : bool
+        Whether to move the powers so that neighbours exchange networks often enough. Draws are
+        exact once this has ended.
+    """
+    ladder = Ladder(
+        model, key, np.append(rungs.powers, 1.0), (*rungs.states, state), sweep=sweep - 1
+    )
+    ladder, differences, info = _sweep(ladder, shards)
+    powers = rungs.powers
+    if adapt:
+        accepted = np.exp(np.minimum(0.0, differences.up + differences.down))
+        gaps = -np.diff(np.log(np.append(powers, 1.0))[::-1])
+        gain = min(_LARGEST_GAIN, _GAIN / sweep)
+        gaps *= np.exp(gain * (accepted[::-1] - (1.0 - _REFUSED)))
+        powers = np.maximum(np.exp(-np.cumsum(gaps))[::-1], _SMALLEST_POWER)
+        # powers at the limit still ascend
+        powers = powers * np.exp(1e-6 * np.arange(len(powers)))
+    return ladder.states[-1], Rungs(powers, ladder.states[:-1]), info
 
 
 def _lengths(differences: Differences) -> Array:
