@@ -1,0 +1,125 @@
+"""Table 1 of the paper: test log-likelihoods of the 20 binary data sets.
+
+    python experiments/table1.py [--quick] [--data FOLDER] [--only NAME] [--seconds-per-set S]
+
+Every data set has a time limit, shared by our three columns:
+
+- ``paper``: the paper's own graphs and priors; the graph with the highest evidence on a sample of
+  the training rows, then one chain;
+- ``wide``: our wider class with learned priors; the graph that scores valid rows best after a short
+  chain on train rows, then several chains on all training rows, averaged;
+- ``infinite``: an infinite mixture of networks, its graph by the shape of the table.
+
+Test rows are used once, for the scores. Rivals are run by ``experiments/rival_runs.py``.
+"""
+
+from __future__ import annotations
+
+import time
+
+import candidates
+import numpy as np
+from problems import Problem, load_problem
+from results import Case
+from running import Options, Outcome, Session, as_scores, parse_options, warm_up
+from timed_fits import Fit, Settings, choose_by_validation, fit_for
+
+from bayesspn.datasets import BINARY_NAMES
+
+#: One night: 20 times this is 8 hours and 20 minutes.
+SECONDS_PER_SET = 1500.0
+
+#: Shares of a data set's seconds.
+SHARES = {"paper": 0.25, "wide": 0.5, "infinite": 0.25}
+
+#: Share of a method's seconds that goes into the choice of its graph.
+CHOICE = {"paper": 0.5, "wide": 0.25}
+
+CHAINS = {"paper": 1, "wide": 4, "infinite": 2}
+
+
+def run_paper(problem: Problem, seconds: float, seed: int) -> Outcome:
+    """The paper's grid by evidence, one chain."""
+    chosen = candidates.choose_by_evidence(
+        CHOICE["paper"] * seconds,
+        candidates.paper_grid(),
+        problem.schema,
+        problem.training,
+        seed,
+    )
+    rest = max(seconds - chosen.seconds, (1 - CHOICE["paper"]) * seconds)
+    details = {"evidence": chosen.evidence, "evidence_rows": chosen.rows}
+    return _fit(problem, rest, "paper", chosen.settings, seed, chosen.seconds, details)
+
+
+def run_wide(problem: Problem, seconds: float, seed: int) -> Outcome:
+    """The wider class by valid rows, several chains."""
+    begin = time.perf_counter()
+    graphs = candidates.wide_candidates(*problem.training.shape)
+    settings, scores = choose_by_validation(
+        CHOICE["wide"] * seconds, graphs, problem.schema, problem.train, problem.valid, seed=seed
+    )
+    choice = time.perf_counter() - begin
+    details = {
+        "candidates": [list(graph.graph.branching) for graph in graphs],
+        "valid_scores": scores,
+    }
+    return _fit(problem, seconds - choice, "wide", settings, seed, choice, details)
+
+
+def run_infinite(problem: Problem, seconds: float, seed: int) -> Outcome:
+    """An infinite mixture."""
+    settings = candidates.infinite_graph(*problem.training.shape)
+    return _fit(problem, seconds, "infinite", settings, seed, 0.0, {})
+
+
+METHODS = {"paper": run_paper, "wide": run_wide, "infinite": run_infinite}
+
+
+def _fit(
+    problem: Problem,
+    seconds: float,
+    method: str,
+    settings: Settings,
+    seed: int,
+    choice: float,
+    details: dict[str, object],
+) -> Outcome:
+    chains = CHAINS[method]
+    fit = fit_for(seconds, settings, problem.schema, problem.training, chains=chains, seed=seed)
+    begin = time.perf_counter()
+    each = score_chains(fit, problem)
+    scores = np.logaddexp.reduce(each, axis=0) - np.log(len(each))
+    details |= {
+        "settings": settings.describe(),
+        "sweeps": list(fit.sweeps),
+        "draws": [len(draws) for draws in fit.posterior.draws],
+        "chain_means": [float(mean) for mean in each.mean(axis=1)],
+    }
+    spent = {"choice": choice, "fit": fit.seconds, "score": time.perf_counter() - begin}
+    return Outcome(spent, as_scores(scores), details=details)
+
+
+def score_chains(fit: Fit, problem: Problem) -> np.ndarray:
+    """Log-likelihood of every test row under every chain; shape (chains, test rows)."""
+    return np.stack(
+        [fit.of_chain(number).score_samples(problem.test) for number in range(len(fit.sweeps))]
+    )
+
+
+def run(options: Options) -> None:
+    """Run what is missing."""
+    session = Session(options.store("table1"), options.seconds * len(options.names))
+    warm_up()
+    for name in options.names:
+        problem = load_problem(name, options.data)
+        for method, action in METHODS.items():
+            if options.wants(method):
+                seconds = SHARES[method] * options.seconds
+                case = Case("table1", name, method, options.seed, {"seconds": seconds})
+                session.attempt(case, action, problem, seconds, options.seed)
+    session.finish()
+
+
+if __name__ == "__main__":
+    run(parse_options("Run Table 1.", BINARY_NAMES, SECONDS_PER_SET))
