@@ -3,9 +3,9 @@
     python experiments/cost.py [--quick] [--data FOLDER] [--only NAME] [--seconds-per-set S]
 
 Chains of one graph take turns, and the test rows are scored with the draws so far at times that lie
-further and further apart. Time counts from the encoding of the rows; compilation, which happens once
-per machine, does not count, nor does scoring, for the rivals neither. The graph follows from the
-shape of the table by rule, not from any score. Rivals' times are those of ``rival_runs.py``.
+further and further apart. Time counts from the encoding of the rows; compilation, which happens
+once per machine, does not count, nor does scoring, for the rivals neither. The graph follows from
+the shape of the table by rule, not from any score. Rivals' times are those of ``rival_runs.py``.
 """
 
 from __future__ import annotations

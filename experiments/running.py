@@ -15,11 +15,14 @@ from typing import Any
 import numba
 import numpy as np
 from results import Case, Result, Scores, Store
+from timed_fits import MOST_DRAWS
 
 from bayesspn import Key, Model, Posterior, RegionGraph, encode_rows, run_chain, start_chain
 from bayesspn.leaves.columns import Leaves, describe_column
 
 HERE = Path(__file__).resolve().parent
+
+_QUICK_DRAWS = 8
 
 #: Seconds that a whole experiment has with ``--quick``.
 QUICK_SECONDS = 600.0
@@ -56,6 +59,11 @@ class Options:
     rivals: Path
     methods: tuple[str, ...]
 
+    @property
+    def draws(self) -> int:
+        """Draws of a chain that test rows are scored with; quick runs have no time for more."""
+        return _QUICK_DRAWS if self.quick else MOST_DRAWS
+
     def wants(self, method: str) -> bool:
         """Whether a method is to be run."""
         return not self.methods or method in self.methods
@@ -66,7 +74,11 @@ class Options:
 
 
 def parse_options(
-    description: str, names: Sequence[str], seconds: float, arguments: Sequence[str] | None = None
+    description: str,
+    names: Sequence[str],
+    seconds: float,
+    arguments: Sequence[str] | None = None,
+    quick_names: Sequence[str] = (),
 ) -> Options:
     """Read the command line.
 
@@ -79,6 +91,8 @@ def parse_options(
         Seconds per data set, unless the command line says otherwise.
     arguments : sequence of str, default=None
         In place of the command line.
+    quick_names : sequence of str, default=()
+        Data sets of quick runs, all if empty.
     """
     parser = argparse.ArgumentParser(description=description)
     add = parser.add_argument
@@ -97,8 +111,9 @@ def parse_options(
         help="folder of the rivals' environments (RIVALS does the same)",
     )
     given = parser.parse_args(arguments)
-    chosen = tuple(name for name in names if not given.only or name in given.only)
-    limit = given.seconds_per_set or (QUICK_SECONDS / len(names) if given.quick else seconds)
+    usual = quick_names if given.quick and quick_names else names
+    chosen = tuple(name for name in names if name in (given.only or usual))
+    limit = given.seconds_per_set or (QUICK_SECONDS / len(usual) if given.quick else seconds)
     if given.threads:
         numba.set_num_threads(given.threads)
     return Options(

@@ -38,7 +38,7 @@ CHOICE = {"paper": 0.5, "wide": 0.25}
 CHAINS = {"paper": 1, "wide": 4, "infinite": 2}
 
 
-def run_paper(problem: Problem, seconds: float, seed: int) -> Outcome:
+def run_paper(problem: Problem, seconds: float, seed: int, draws: int) -> Outcome:
     """The paper's grid by evidence, one chain."""
     chosen = candidates.choose_by_evidence(
         CHOICE["paper"] * seconds,
@@ -49,10 +49,10 @@ def run_paper(problem: Problem, seconds: float, seed: int) -> Outcome:
     )
     rest = max(seconds - chosen.seconds, (1 - CHOICE["paper"]) * seconds)
     details = {"evidence": chosen.evidence, "evidence_rows": chosen.rows}
-    return _fit(problem, rest, "paper", chosen.settings, seed, chosen.seconds, details)
+    return _fit(problem, rest, "paper", chosen.settings, seed, draws, chosen.seconds, details)
 
 
-def run_wide(problem: Problem, seconds: float, seed: int) -> Outcome:
+def run_wide(problem: Problem, seconds: float, seed: int, draws: int) -> Outcome:
     """The wider class by valid rows, several chains."""
     begin = time.perf_counter()
     graphs = candidates.wide_candidates(*problem.training.shape)
@@ -64,13 +64,13 @@ def run_wide(problem: Problem, seconds: float, seed: int) -> Outcome:
         "candidates": [list(graph.graph.branching) for graph in graphs],
         "valid_scores": scores,
     }
-    return _fit(problem, seconds - choice, "wide", settings, seed, choice, details)
+    return _fit(problem, seconds - choice, "wide", settings, seed, draws, choice, details)
 
 
-def run_infinite(problem: Problem, seconds: float, seed: int) -> Outcome:
+def run_infinite(problem: Problem, seconds: float, seed: int, draws: int) -> Outcome:
     """An infinite mixture."""
     settings = candidates.infinite_graph(*problem.training.shape)
-    return _fit(problem, seconds, "infinite", settings, seed, 0.0, {})
+    return _fit(problem, seconds, "infinite", settings, seed, draws, 0.0, {})
 
 
 METHODS = {"paper": run_paper, "wide": run_wide, "infinite": run_infinite}
@@ -82,11 +82,14 @@ def _fit(
     method: str,
     settings: Settings,
     seed: int,
+    draws: int,
     choice: float,
     details: dict[str, object],
 ) -> Outcome:
     chains = CHAINS[method]
-    fit = fit_for(seconds, settings, problem.schema, problem.training, chains=chains, seed=seed)
+    fit = fit_for(
+        seconds, settings, problem.schema, problem.training, chains=chains, seed=seed, draws=draws
+    )
     begin = time.perf_counter()
     each = score_chains(fit, problem)
     scores = np.logaddexp.reduce(each, axis=0) - np.log(len(each))
@@ -117,7 +120,7 @@ def run(options: Options) -> None:
             if options.wants(method):
                 seconds = SHARES[method] * options.seconds
                 case = Case("table1", name, method, options.seed, {"seconds": seconds})
-                session.attempt(case, action, problem, seconds, options.seed)
+                session.attempt(case, action, problem, seconds, options.seed, options.draws)
     session.finish()
 
 

@@ -44,7 +44,7 @@ CHOICE = 0.25
 CHAINS = 4
 
 
-def run_method(problem: Problem, method: str, seconds: float, seed: int) -> Outcome:
+def run_method(problem: Problem, method: str, seconds: float, seed: int, draws: int) -> Outcome:
     """Choose a graph where there is a choice, sample, and score."""
     begin = time.perf_counter()
     details: dict[str, object] = {"resolutions": list(problem.resolutions)}
@@ -57,7 +57,13 @@ def run_method(problem: Problem, method: str, seconds: float, seed: int) -> Outc
         settings, details["valid_scores"] = _choose(problem, CHOICE * seconds, seed)
     choice = time.perf_counter() - begin
     fit = fit_for(
-        seconds - choice, settings, problem.schema, problem.training, chains=CHAINS, seed=seed
+        seconds - choice,
+        settings,
+        problem.schema,
+        problem.training,
+        chains=CHAINS,
+        seed=seed,
+        draws=draws,
     )
     begin = time.perf_counter()
     each = _score_chains(fit, problem.test)
@@ -89,7 +95,7 @@ def _score_continuous(fit: Fit, problem: Problem) -> float | None:
         return None
     rows = np.full_like(problem.test, np.nan)
     rows[:, problem.continuous] = problem.test[:, problem.continuous]
-    return float(fit.posterior.score_samples(rows).mean())
+    return float(fit.posterior.thinned.score_samples(rows).mean())
 
 
 def run(options: Options) -> None:
@@ -102,7 +108,9 @@ def run(options: Options) -> None:
                 problem = load_problem(name, options.data, resolved=method != "recorded")
                 seconds = share * options.seconds
                 case = Case("table2", name, method, options.seed, {"seconds": seconds})
-                session.attempt(case, run_method, problem, method, seconds, options.seed)
+                session.attempt(
+                    case, run_method, problem, method, seconds, options.seed, options.draws
+                )
     session.finish()
 
 

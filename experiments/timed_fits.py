@@ -23,6 +23,9 @@ from bayesspn.tables import Schema, encode, model_columns
 #: Draws of a chain that are kept, from the later half of its sweeps.
 MOST_DRAWS = 40
 
+#: Draws that are enough to choose by.
+_FEW_DRAWS = 8
+
 #: Prior of the concentration of infinite mixtures.
 _CONCENTRATION = Learned(1.0, 1.0)
 
@@ -123,10 +126,10 @@ class TimedChain:
                 if sweep % self._every == 0 and 2 * sweep > self.sweeps
             ]
 
-    def draws(self) -> tuple[State, ...]:
+    def draws(self, most: int = MOST_DRAWS) -> tuple[State, ...]:
         """Draws of the later half of the sweeps so far, the last one included."""
         later = [state for sweep, state in self._kept if 2 * sweep > self.sweeps] or [self._state]
-        step = -(-len(later) // MOST_DRAWS)
+        step = -(-len(later) // most)
         return tuple(later[::-1][::step][::-1])
 
 
@@ -174,8 +177,9 @@ def fit_for(
     *,
     chains: int,
     seed: int,
+    draws: int = MOST_DRAWS,
 ) -> Fit:
-    """Run chains one after the other, each for its share of the seconds."""
+    """Run chains one after the other, each for its share of the seconds, and keep some draws."""
     begin = time.perf_counter()
     model = build_model(settings, schema, training)
     shards = LocalShards(encode_rows(model.leaves, encode(training, schema)))
@@ -185,7 +189,7 @@ def fit_for(
         chain = TimedChain(model, shards, Key(seed, number), settings.fixed)
         chain.run(remaining / chains)
         done.append(chain)
-    posterior = Posterior(model, tuple(chain.draws() for chain in done))
+    posterior = Posterior(model, tuple(chain.draws(draws) for chain in done))
     return Fit(posterior, tuple(chain.sweeps for chain in done), time.perf_counter() - begin)
 
 
@@ -201,6 +205,14 @@ def choose_by_validation(
     """The candidate whose short chain on train rows scores valid rows best, and all scores."""
     scores = []
     for settings in candidates:
-        fit = fit_for(seconds / len(candidates), settings, schema, train, chains=1, seed=seed)
+        fit = fit_for(
+            seconds / len(candidates),
+            settings,
+            schema,
+            train,
+            chains=1,
+            seed=seed,
+            draws=_FEW_DRAWS,
+        )
         scores.append(float(fit.posterior.score_samples(encode(valid, schema)).mean()))
     return candidates[int(np.argmax(scores))], scores

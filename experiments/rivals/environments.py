@@ -1,4 +1,9 @@
-"""Environments of rivals: one folder each, made when it is needed, with pinned versions."""
+"""Environments of rivals: one folder each, made when it is needed, with pinned versions.
+
+    python -m rivals.environments FOLDER NAME ...
+
+makes some of them beforehand.
+"""
 
 from __future__ import annotations
 
@@ -53,3 +58,8 @@ def _make(folder: Path, packages: tuple[str, ...]) -> None:
             told = " / ".join(done.stderr.strip().splitlines()[-3:])
             raise RivalEnvironmentError(f"the environment {folder.name} cannot be made: {told}")
     (folder / ".ready").touch()
+
+
+if __name__ == "__main__":
+    for name in sys.argv[2:]:
+        print(python_of(Path(sys.argv[1]), name))
