@@ -340,7 +340,7 @@ def cost_section(cost: Sequence[Result], table1: Sequence[Result], figures: Sequ
     parts = [
         "## Cost: score over time, one core",
         markdown(heads, lines),
-        f"Rivals that are ahead of ours, {_COMPARED}, at some budget from two seconds up:\n\n{told}",
+        f"Rivals ahead of ours, {_COMPARED}, at some budget from two seconds up:\n\n{told}",
         *(f"![{name}](figures/{name})" for name in figures),
     ]
     return "\n\n".join(parts)

@@ -45,12 +45,16 @@ def python_of(folder: Path, name: str) -> Path:
     return python
 
 
-def _make(folder: Path, packages: tuple[str, ...]) -> None:
-    commands = (
+def _commands(folder: Path, packages: tuple[str, ...]) -> list[list[str]]:
+    python = str(folder / "bin" / "python")
+    return [
         [sys.executable, "-m", "venv", str(folder)],
-        [str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet", *packages],
-    )
-    for command in commands:
+        [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *packages],
+    ]
+
+
+def _make(folder: Path, packages: tuple[str, ...]) -> None:
+    for command in _commands(folder, packages):
         done = subprocess.run(
             command, capture_output=True, text=True, check=False, timeout=_MOST_SECONDS
         )
