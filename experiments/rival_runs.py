@@ -74,7 +74,8 @@ def run(options: Options) -> None:
         for name in wanted:
             problem = load_problem(name, options.data, resolved=True)
             for method, rival in rivals.items():
-                if options.wants(method):
+                applies = problem.continuous or not rival.part
+                if options.wants(method) and applies:
                     seconds = round(options.seconds / len(rivals), 1)
                     case = Case(experiment, name, method, options.seed, {"seconds": seconds})
                     session.attempt(

@@ -65,7 +65,8 @@ def learn_ensembles(task: Task, reporter: Reporter) -> None:
 def learn_spn(task: Task, reporter: Reporter) -> None:
     """LearnSPN with Bernoulli, Chow-Liu, Gaussian or isotonic leaves, or MSPN."""
     method = task.setting["method"]
-    options: dict[str, Any] = {"min_rows_slice": task.setting.get("min_rows_slice", 256)}
+    rows = min(256, max(30, len(task.training) // 10))  # small tables are split, too
+    options: dict[str, Any] = {"min_rows_slice": rows}
     if task.binary:
         leaves = [Bernoulli] * len(task.categories)
         options |= {"learn_leaf": task.setting.get("leaf", "mle"), "split_cols": "gvs"}

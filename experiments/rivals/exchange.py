@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -61,6 +62,71 @@ class Task:
                 codes = np.bincount(seen.astype(int)) if count else None
                 table[missing, column] = seen.mean() if codes is None else codes.argmax()
         return table
+
+
+class EarlyStopping:
+    """Learning by steps, for as long as rows that were held out get better.
+
+    Parameters
+    ----------
+    task : Task
+    reporter : Reporter
+    """
+
+    #: Share of the training rows that is held out.
+    SHARE = 0.1
+
+    #: Looks at held-out rows lie further and further apart, and so do reports.
+    LOOKS, REPORTS = 1.2, 1.5
+
+    #: Learning ends when nothing has got better for this share of the time so far.
+    PATIENCE = 0.5
+    LEAST_SECONDS = 10.0
+
+    def __init__(self, task: Task, reporter: Reporter) -> None:
+        self._task, self._reporter = task, reporter
+        order = np.random.default_rng(task.seed).permutation(len(task.training))
+        count = max(1, round(self.SHARE * len(order)))
+        self.held_out, self.kept = order[:count], order[count:]
+
+    def run(
+        self,
+        step: Callable[[], None],
+        judge: Callable[[], float],
+        snapshot: Callable[[], Any],
+        score: Callable[[Any], Any],
+    ) -> None:
+        """Take steps until the time is up or nothing gets better; report the best so far.
+
+        Parameters
+        ----------
+        step : callable
+            Takes one step.
+        judge : callable
+            Mean log-likelihood of the held-out rows.
+        snapshot : callable
+            What `score` needs to know of the model as it is now.
+        score : callable
+            Log-likelihoods of the test rows, of a snapshot.
+        """
+        best, kept, when = -np.inf, None, 0.0
+        look, report, steps = 0.5, 2.0, 0
+        while True:
+            step()
+            steps += 1
+            seconds = self._reporter.seconds
+            late = seconds >= self._task.seconds
+            if seconds >= look or late:
+                reached = judge()
+                if reached > best or kept is None:
+                    best, kept, when = reached, snapshot(), seconds
+                look = max(self.LOOKS * look, self._reporter.seconds)
+            idle = seconds - when > max(self.PATIENCE * seconds, self.LEAST_SECONDS)
+            if kept is not None and (seconds >= report or late or idle):
+                self._reporter.report(partial(score, kept), steps=steps, held_out=float(best))
+                report = max(self.REPORTS * report, self._reporter.seconds)
+            if late or idle:
+                return
 
 
 def write_task(path: Path, task: Task) -> None:

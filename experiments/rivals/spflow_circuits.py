@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import io
 from collections.abc import Callable
 from typing import Any
@@ -19,7 +20,7 @@ from spflow.zoo.einet.einet import Einet
 from spflow.zoo.hclt.learn import learn_hclt_binary
 from spflow.zoo.rat.rat_spn import RatSPN
 
-from rivals.exchange import Reporter, Task, serve
+from rivals.exchange import EarlyStopping, Reporter, Task, serve
 
 #: 0.1 % point of χ² with one degree of freedom.
 DEPENDENT = 10.83
@@ -28,9 +29,6 @@ BATCH = 256
 SCORED_TOGETHER = 512
 LEARNING_RATE = 0.05
 SMOOTHING = 1e-3
-
-#: Reports of learning by steps lie further and further apart.
-RATIO = 1.5
 
 
 def score(circuit: Any, rows: Any) -> Any:
@@ -92,17 +90,25 @@ def learn_structure(task: Task, training: Any) -> Any:
 
 
 def improve(
-    task: Task, reporter: Reporter, circuit: Any, step: Callable[[], None], test: Any
+    task: Task, reporter: Reporter, circuit: Any, training: Any, test: Any, method: str
 ) -> None:
-    """Take steps until the time is up, and report now and then."""
-    due, steps = 2.0, 0
-    while reporter.seconds < task.seconds:
-        step()
-        steps += 1
-        if reporter.seconds >= due:
-            reporter.report(lambda: score(circuit, test), steps=steps)
-            due = max(RATIO * due, reporter.seconds)
-    reporter.report(lambda: score(circuit, test), steps=steps)
+    """Take steps of EM or Adam, with early stopping."""
+    stopping = EarlyStopping(task, reporter)
+    rows, held_out = training[stopping.kept], training[stopping.held_out]
+
+    def rate(state: Any) -> Any:
+        now = copy.deepcopy(circuit.state_dict())
+        circuit.load_state_dict(state)
+        scores = score(circuit, test)
+        circuit.load_state_dict(now)
+        return scores
+
+    stopping.run(
+        em_step(circuit, rows) if method == "em" else adam_step(circuit, rows),
+        lambda: float(score(circuit, held_out).mean()),
+        lambda: copy.deepcopy(circuit.state_dict()),
+        rate,
+    )
 
 
 def em_step(circuit: Any, training: Any) -> Callable[[], None]:
@@ -173,20 +179,20 @@ def learn(task: Task, reporter: Reporter) -> None:
         smooth(circuit)
         reporter.report(lambda: score(circuit, test), steps=0)
         if method == "learnspn+em":
-            improve(task, reporter, circuit, em_step(circuit, training), test)
+            improve(task, reporter, circuit, training, test, "em")
     elif method == "cnet":
         learn_cutset_networks(task, reporter, training, test)
     elif method == "hclt":
         circuit = learn_hclt_binary(training, num_hidden_cats=16, init="uniform")
-        improve(task, reporter, circuit, adam_step(circuit, training), test)
+        improve(task, reporter, circuit, training, test, "adam")
     elif method == "einet":
         leaves = leaf_modules(task, 10, 5)
         circuit = Einet(leaves, num_sums=10, num_leaves=10, depth=levels, num_repetitions=5)
-        improve(task, reporter, circuit, adam_step(circuit, training), test)
+        improve(task, reporter, circuit, training, test, "adam")
     elif method == "ratspn":
         leaves = leaf_modules(task, 10, 5)
         circuit = RatSPN(leaves, n_root_nodes=1, n_region_nodes=10, num_repetitions=5, depth=levels)
-        improve(task, reporter, circuit, adam_step(circuit, training), test)
+        improve(task, reporter, circuit, training, test, "adam")
     else:
         raise ValueError(f"unknown method {method!r}")
 
