@@ -8,6 +8,7 @@ from itertools import pairwise
 
 import anchors
 import numpy as np
+from candidates import paper_grid
 from results import Result
 from rivals.registry import RIVALS
 from running import spell_seconds
@@ -98,11 +99,26 @@ def table1_section(results: Sequence[Result]) -> str:
     total = [result for result in results if result.case.method in _OURS_1]
     text = (
         f"All of ours took {spell_seconds(spent(total))}. A question mark: the figure is doubtful, "
-        "or comes from a column that was not checked against its source."
+        f"or comes from a column that was not checked against its source. {_compared_graphs(grid)}"
     )
     parts = ["## Table 1: binary data sets", markdown(heads, lines), text, _count_table(grid)]
     parts.append(_rivals_table(grid, BINARY_NAMES, "wide", "binary"))
     return "\n\n".join(filter(None, parts))
+
+
+def _compared_graphs(grid: Grid) -> str:
+    """For how many graphs of the paper's grid there was time, in words."""
+    counts = [
+        len(row["paper"].details.get("evidence", {}))
+        for row in grid.values()
+        if "paper" in row and not row["paper"].error
+    ]
+    if not counts:
+        return ""
+    return (
+        f"Of the paper's grid, {min(counts)} to {max(counts)} of {len(paper_grid())} graphs were "
+        "compared by evidence in the time there was; with none, the graph was drawn at random."
+    )
 
 
 def _count_table(grid: Grid) -> str:

@@ -36,41 +36,49 @@ SHARES = {"paper": 0.25, "wide": 0.5, "infinite": 0.25}
 CHOICE = {"paper": 0.5, "wide": 0.25}
 
 CHAINS = {"paper": 1, "wide": 4, "infinite": 2}
+QUICK_CHAINS = {"paper": 1, "wide": 2, "infinite": 1}
 
 
-def run_paper(problem: Problem, seconds: float, seed: int, draws: int) -> Outcome:
+def run_paper(problem: Problem, seconds: float, options: Options) -> Outcome:
     """The paper's grid by evidence, one chain."""
     chosen = candidates.choose_by_evidence(
         CHOICE["paper"] * seconds,
         candidates.paper_grid(),
         problem.schema,
         problem.training,
-        seed,
+        options.seed,
     )
     rest = max(seconds - chosen.seconds, (1 - CHOICE["paper"]) * seconds)
-    details = {"evidence": chosen.evidence, "evidence_rows": chosen.rows}
-    return _fit(problem, rest, "paper", chosen.settings, seed, draws, chosen.seconds, details)
+    details: dict[str, object] = {"evidence": chosen.evidence, "evidence_rows": chosen.rows}
+    return _fit(problem, rest, "paper", chosen.settings, options, chosen.seconds, details)
 
 
-def run_wide(problem: Problem, seconds: float, seed: int, draws: int) -> Outcome:
-    """The wider class by valid rows, several chains."""
+def run_wide(problem: Problem, seconds: float, options: Options) -> Outcome:
+    """The wider class by valid rows, several chains; quick runs have no time for a choice."""
     begin = time.perf_counter()
     graphs = candidates.wide_candidates(*problem.training.shape)
-    settings, scores = choose_by_validation(
-        CHOICE["wide"] * seconds, graphs, problem.schema, problem.train, problem.valid, seed=seed
-    )
+    settings, scores = graphs[1], list[float]()
+    if not options.quick:
+        settings, scores = choose_by_validation(
+            CHOICE["wide"] * seconds,
+            graphs,
+            problem.schema,
+            problem.train,
+            problem.valid,
+            seed=options.seed,
+        )
     choice = time.perf_counter() - begin
-    details = {
+    details: dict[str, object] = {
         "candidates": [list(graph.graph.branching) for graph in graphs],
         "valid_scores": scores,
     }
-    return _fit(problem, seconds - choice, "wide", settings, seed, draws, choice, details)
+    return _fit(problem, seconds - choice, "wide", settings, options, choice, details)
 
 
-def run_infinite(problem: Problem, seconds: float, seed: int, draws: int) -> Outcome:
+def run_infinite(problem: Problem, seconds: float, options: Options) -> Outcome:
     """An infinite mixture."""
     settings = candidates.infinite_graph(*problem.training.shape)
-    return _fit(problem, seconds, "infinite", settings, seed, draws, 0.0, {})
+    return _fit(problem, seconds, "infinite", settings, options, 0.0, {})
 
 
 METHODS = {"paper": run_paper, "wide": run_wide, "infinite": run_infinite}
@@ -81,14 +89,18 @@ def _fit(
     seconds: float,
     method: str,
     settings: Settings,
-    seed: int,
-    draws: int,
+    options: Options,
     choice: float,
     details: dict[str, object],
 ) -> Outcome:
-    chains = CHAINS[method]
     fit = fit_for(
-        seconds, settings, problem.schema, problem.training, chains=chains, seed=seed, draws=draws
+        seconds,
+        settings,
+        problem.schema,
+        problem.training,
+        chains=(QUICK_CHAINS if options.quick else CHAINS)[method],
+        seed=options.seed,
+        draws=options.draws,
     )
     begin = time.perf_counter()
     each = score_chains(fit, problem)
@@ -120,7 +132,7 @@ def run(options: Options) -> None:
             if options.wants(method):
                 seconds = SHARES[method] * options.seconds
                 case = Case("table1", name, method, options.seed, {"seconds": seconds})
-                session.attempt(case, action, problem, seconds, options.seed, options.draws)
+                session.attempt(case, action, problem, seconds, options)
     session.finish()
 
 

@@ -20,7 +20,7 @@ def make(experiment, data, method, mean, *, seed=0, error="", checkpoints=(), de
 @pytest.fixture
 def results(tmp_path):
     lines = [
-        make("table1", "nltcs", "paper", -6.02),
+        make("table1", "nltcs", "paper", -6.02, details={"evidence": {"3": [-9.0, 1.0]}}),
         make("table1", "nltcs", "wide", -5.95, details={"chain_means": [-5.96, -5.99]}),
         make("table1", "nltcs", "infinite", -5.99),
         make("table1", "nltcs", "expc", -6.5, checkpoints=[(1.0, -6.6), (3.0, -6.5)]),
@@ -52,6 +52,7 @@ def test_report_shows_what_was_measured(results):
     assert row.split(" | ")[3:7] == ["−6.020", "−5.960", "−5.950", "−5.990"]
     assert "| wider class | 1 | 1 | 1 | 1 |" in text
     assert "| paper's grid, run by us | 1 | 0 | 0 | 0 |" in text
+    assert "1 to 1 of 15 graphs were compared" in text
     assert "−6.500 ++" in text
     assert "| table1 | nltcs | lace | ValueError: a / b |" in text
     assert "| wine | −2.000 | – | −2.500 ++ |" in text
