@@ -18,7 +18,7 @@ import numpy as np
 from problems import Problem, load_problem
 from results import Case
 from running import Options, Outcome, Session, as_scores, parse_options, warm_up
-from timed_fits import TimedChain, build_model
+from timed_fits import Settings, TimedChain, build_model
 
 from bayesspn import Key, Posterior, encode_rows
 from bayesspn.datasets import BINARY_NAMES
@@ -32,9 +32,14 @@ RATIO = 1.5
 CHAINS = {"one chain": 1, "four chains": 4}
 
 
+def graph_for(problem: Problem) -> Settings:
+    """The graph, by the shape of the table."""
+    return candidates.wide_candidates(*problem.training.shape)[1]
+
+
 def run_method(problem: Problem, method: str, seconds: float, seed: int) -> Outcome:
     """Let chains take turns, and score now and then."""
-    settings = candidates.wide_candidates(*problem.training.shape)[1]
+    settings = graph_for(problem)
     begin = time.perf_counter()
     model = build_model(settings, problem.schema, problem.training)
     shards = LocalShards(encode_rows(model.leaves, problem.training))
@@ -76,7 +81,8 @@ def run(options: Options) -> None:
         for method in CHAINS:
             if options.wants(method):
                 seconds = options.seconds / len(CHAINS)
-                case = Case("cost", name, method, options.seed, {"seconds": seconds})
+                configuration = {"seconds": seconds, "graph": graph_for(problem).name}
+                case = Case("cost", name, method, options.seed, configuration)
                 session.attempt(case, run_method, problem, method, seconds, options.seed)
     session.finish()
 

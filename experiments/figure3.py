@@ -26,7 +26,7 @@ from rival_runs import run_one
 from rivals.registry import Rival
 from running import Options, Outcome, Session, as_scores, parse_options, warm_up
 from sklearn.impute import KNNImputer
-from timed_fits import fit_for
+from timed_fits import Settings, fit_for
 
 from bayesspn.datasets import BINARY_NAMES
 from bayesspn.leaves.family import Array
@@ -77,17 +77,22 @@ def punch_holes(table: Array, kind: str, share: float, seed: int) -> Array:
     return np.where(lost, np.nan, table)
 
 
+def graph_for(holes: Array, method: str) -> Settings:
+    """The graph of one of ours: the paper's, or by the shape of the table."""
+    return (
+        candidates.missing_graph()
+        if method == "paper"
+        else candidates.wide_candidates(*holes.shape)[1]
+    )
+
+
 def run_method(
     problem: Problem, holes: Array, method: str, seconds: float, seed: int, options: Options
 ) -> Outcome:
     """Learn from rows with holes and score complete ones."""
     if method in _LEARNSPN:
         return _run_learnspn(problem, holes, method, seconds, seed, options)
-    settings = (
-        candidates.missing_graph()
-        if method == "paper"
-        else candidates.wide_candidates(*holes.shape)[1]
-    )
+    settings = graph_for(holes, method)
     fit = fit_for(
         seconds,
         settings,
@@ -151,6 +156,8 @@ def run(options: Options, extended: bool) -> None:
             for method in METHODS:
                 if options.wants(method):
                     configuration = {"seconds": seconds, "kind": kind, "share": share}
+                    if method in CHAINS:
+                        configuration["graph"] = graph_for(holes, method).name
                     case = Case("figure3", name, method, options.seed + seed, configuration)
                     session.attempt(
                         case, run_method, problem, holes, method, seconds, case.seed, options

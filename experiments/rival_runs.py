@@ -77,7 +77,8 @@ def run(options: Options) -> None:
                 applies = problem.continuous or not rival.part
                 if options.wants(method) and applies:
                     seconds = round(options.seconds / len(rivals), 1)
-                    case = Case(experiment, name, method, options.seed, {"seconds": seconds})
+                    configuration = {"seconds": seconds, "setting": rival.setting}
+                    case = Case(experiment, name, method, options.seed, configuration)
                     session.attempt(
                         case, run_one, problem, rival, seconds, options.seed, options.rivals
                     )

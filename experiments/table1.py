@@ -25,6 +25,7 @@ from running import Options, Outcome, Session, as_scores, parse_options, warm_up
 from timed_fits import Fit, Settings, choose_by_validation, fit_for
 
 from bayesspn.datasets import BINARY_NAMES
+from bayesspn.leaves.family import Array
 
 #: One night: 20 times this is 8 hours and 20 minutes.
 SECONDS_PER_SET = 1500.0
@@ -68,10 +69,7 @@ def run_wide(problem: Problem, seconds: float, options: Options) -> Outcome:
             seed=options.seed,
         )
     choice = time.perf_counter() - begin
-    details: dict[str, object] = {
-        "candidates": [list(graph.graph.branching) for graph in graphs],
-        "valid_scores": scores,
-    }
+    details: dict[str, object] = {"valid_scores": scores}
     return _fit(problem, seconds - choice, "wide", settings, options, choice, details)
 
 
@@ -98,7 +96,7 @@ def _fit(
         settings,
         problem.schema,
         problem.training,
-        chains=(QUICK_CHAINS if options.quick else CHAINS)[method],
+        chains=_chains(method, options),
         seed=options.seed,
         draws=options.draws,
     )
@@ -115,7 +113,25 @@ def _fit(
     return Outcome(spent, as_scores(scores), details=details)
 
 
-def score_chains(fit: Fit, problem: Problem) -> np.ndarray:
+def _chains(method: str, options: Options) -> int:
+    return (QUICK_CHAINS if options.quick else CHAINS)[method]
+
+
+def configure(problem: Problem, method: str, seconds: float, options: Options) -> dict[str, object]:
+    """What decides the outcome beside data set, method and seed; a change of it is another case."""
+    graphs = {
+        "paper": candidates.paper_grid(),
+        "wide": candidates.wide_candidates(*problem.training.shape),
+        "infinite": [candidates.infinite_graph(*problem.training.shape)],
+    }[method]
+    return {
+        "seconds": seconds,
+        "chains": _chains(method, options),
+        "graphs": [settings.name for settings in graphs],
+    }
+
+
+def score_chains(fit: Fit, problem: Problem) -> Array:
     """Log-likelihood of every test row under every chain; shape (chains, test rows)."""
     return np.stack(
         [fit.of_chain(number).score_samples(problem.test) for number in range(len(fit.sweeps))]
@@ -131,7 +147,8 @@ def run(options: Options) -> None:
         for method, action in METHODS.items():
             if options.wants(method):
                 seconds = SHARES[method] * options.seconds
-                case = Case("table1", name, method, options.seed, {"seconds": seconds})
+                configuration = configure(problem, method, seconds, options)
+                case = Case("table1", name, method, options.seed, configuration)
                 session.attempt(case, action, problem, seconds, options)
     session.finish()
 

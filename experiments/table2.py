@@ -48,13 +48,12 @@ def run_method(problem: Problem, method: str, seconds: float, seed: int, draws: 
     """Choose a graph where there is a choice, sample, and score."""
     begin = time.perf_counter()
     details: dict[str, object] = {"resolutions": list(problem.resolutions)}
-    if method == "infinite":
-        settings = candidates.infinite_graph(*problem.training.shape)
-    elif method == "abda":
-        first = candidates.wide_candidates(*problem.training.shape)[0]
-        settings = dataclasses.replace(first, fixed=True)
-    else:
-        settings, details["valid_scores"] = _choose(problem, CHOICE * seconds, seed)
+    graphs = graphs_for(problem, method)
+    settings = graphs[0]
+    if len(graphs) > 1:
+        settings, details["valid_scores"] = choose_by_validation(
+            CHOICE * seconds, graphs, problem.schema, problem.train, problem.valid, seed=seed
+        )
     choice = time.perf_counter() - begin
     fit = fit_for(
         seconds - choice,
@@ -78,11 +77,13 @@ def run_method(problem: Problem, method: str, seconds: float, seed: int, draws: 
     return Outcome(spent, as_scores(scores), details=details)
 
 
-def _choose(problem: Problem, seconds: float, seed: int) -> tuple[Settings, list[float]]:
-    graphs = candidates.wide_candidates(*problem.training.shape)
-    return choose_by_validation(
-        seconds, graphs, problem.schema, problem.train, problem.valid, seed=seed
-    )
+def graphs_for(problem: Problem, method: str) -> list[Settings]:
+    """Graphs that a method chooses from."""
+    shape = problem.training.shape
+    if method == "infinite":
+        return [candidates.infinite_graph(*shape)]
+    graphs = candidates.wide_candidates(*shape)
+    return [dataclasses.replace(graphs[0], fixed=True)] if method == "abda" else graphs
 
 
 def _score_chains(fit: Fit, rows: Array) -> Array:
@@ -107,7 +108,9 @@ def run(options: Options) -> None:
             if options.wants(method):
                 problem = load_problem(name, options.data, resolved=method != "recorded")
                 seconds = share * options.seconds
-                case = Case("table2", name, method, options.seed, {"seconds": seconds})
+                graphs = [settings.name for settings in graphs_for(problem, method)]
+                configuration = {"seconds": seconds, "chains": CHAINS, "graphs": graphs}
+                case = Case("table2", name, method, options.seed, configuration)
                 session.attempt(
                     case, run_method, problem, method, seconds, options.seed, options.draws
                 )

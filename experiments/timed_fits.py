@@ -53,6 +53,21 @@ class Settings:
     infinite: bool = False
     fixed: bool = False
 
+    @property
+    def name(self) -> str:
+        """The graph in a few characters, such as "8-1-1 × 16 shared".
+
+        Examples
+        --------
+        >>> Settings(RegionGraph(2, 4, sums=5, leaves=10), fixed=True).name
+        '4-4 × 5, 10 cross, fixed'
+        """
+        graph = self.graph
+        partitions = "-".join(str(count) for count in graph.branching)
+        states = f"{graph.sums}" if graph.sums == graph.leaves else f"{graph.sums}, {graph.leaves}"
+        flags = "".join(f", {flag}" for flag in ("infinite", "fixed") if getattr(self, flag))
+        return f"{partitions} × {states} {graph.products}{flags}"
+
     def describe(self) -> dict[str, Any]:
         """In JSON's types."""
         described = dataclasses.asdict(self)

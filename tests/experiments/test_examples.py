@@ -6,7 +6,9 @@ from importlib import import_module
 import pytest
 
 
-@pytest.mark.parametrize("name", ["anchors", "candidates", "problems", "running", "significance"])
+@pytest.mark.parametrize(
+    "name", ["anchors", "candidates", "problems", "running", "significance", "timed_fits"]
+)
 def test_examples(name):
     failed, tried = doctest.testmod(import_module(name))
     assert tried

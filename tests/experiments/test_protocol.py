@@ -5,8 +5,10 @@ import candidates
 import numpy as np
 import pytest
 from figure3 import punch_holes
-from problems import find_resolution, resolve, restore_zeros
+from problems import Problem, find_resolution, resolve, restore_zeros
+from running import parse_options
 from significance import compare
+from table1 import configure
 from timed_fits import Settings, TimedChain, build_model, fit_for
 
 from bayesspn import Key, RegionGraph, encode_rows
@@ -77,6 +79,17 @@ def test_paper_grid_is_the_papers():
         assert graph.products == "cross"
         assert graph.leaves >= graph.sums
         assert set(graph.branching) <= {2, 4, 8}
+
+
+def test_other_candidates_are_another_case(twins, monkeypatch):
+    table, schema = twins
+    problem = Problem("tiny", table, table[:0], table, schema, (2,) * 4, (0.0,) * 4)
+    options = parse_options("", ("tiny",), 1.0, [])
+    before = configure(problem, "wide", 1.0, options)
+    assert before == configure(problem, "wide", 1.0, options)
+    one = Settings(RegionGraph(1, 3))
+    monkeypatch.setattr(candidates, "wide_candidates", lambda *_: [one])
+    assert configure(problem, "wide", 1.0, options) != before
 
 
 def test_anchors_are_whole():
