@@ -76,7 +76,15 @@ def _draw_kind(results: Sequence[Result], kind: str) -> Any:
     for panel in panels.flat[len(data) :]:
         panel.set_visible(False)
     panels[0, 0].set_ylabel("test log-likelihood")
-    panels[0, 0].legend(frameon=False, fontsize=7)
+    # a method that has no result on one data set may have one on another
+    known = {
+        label: handle
+        for panel in panels.flat
+        for handle, label in zip(*panel.get_legend_handles_labels(), strict=True)
+    }
+    figure.legend(
+        known.values(), known.keys(), loc="outside lower center", ncols=2, frameon=False, fontsize=7
+    )
     return figure
 
 
@@ -85,7 +93,7 @@ def draw_cost(cost: Sequence[Result], table1: Sequence[Result], folder: Path) ->
     names = []
     with mpl.rc_context(_STYLE):
         for data in sorted({result.case.data for result in cost}):
-            figure, panel = plt.subplots(figsize=(5.5, 3.4), layout="constrained")
+            figure, panel = plt.subplots(figsize=(7.5, 3.4), layout="constrained")
             ours = [r for r in cost if r.case.data == data and r.checkpoints]
             for result, style in zip(ours, ("-", "--", ":"), strict=False):
                 label = f"ours, {result.case.method}"
@@ -104,7 +112,7 @@ def draw_cost(cost: Sequence[Result], table1: Sequence[Result], folder: Path) ->
             panel.set_title(f"{data} (dotted: the paper's best)")
             panel.set_xlabel("seconds of learning, one core")
             panel.set_ylabel("test log-likelihood")
-            panel.legend(frameon=False, fontsize=6, loc="lower right")
+            figure.legend(frameon=False, fontsize=7, loc="outside right upper")
             names.append(_save(figure, folder, f"cost-{data}.svg"))
     return names
 
