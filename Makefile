@@ -3,10 +3,11 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-RIVALS := .rivals
+RIVALS ?= .rivals
 
 .PHONY: demo compiled test test-long fuzz lint docs transcript pictures reach-paper bench \
-	bench-scoring bench-growth bench-quality bench-imputation bench-scaling clean
+	bench-scoring bench-growth bench-quality bench-imputation bench-scaling \
+	table1 table2 figure3 cost rivals results clean
 
 $(READY): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -55,13 +56,25 @@ reach-paper: $(READY)
 bench: $(READY)
 	$(BIN)/python bench/engine.py $(if $(DATA),--data $(DATA))
 
-# SPFlow brings its own torch, so it gets an environment of its own
-$(RIVALS)/.ready:
-	$(PYTHON) -m venv $(RIVALS)
-	$(RIVALS)/bin/python -m pip install --quiet --disable-pip-version-check spflow==1.1.0
-	touch $(RIVALS)/.ready
+# the paper's experiments; DATA=FOLDER of the data sets, ARGS="--quick", "--only nltcs" and the like.
+# Each goes on where it was stopped. Rivals are installed when they are first needed.
+EXPERIMENT = --rivals $(RIVALS) $(if $(DATA),--data $(DATA)) $(ARGS)
 
-bench-scoring: $(READY) $(RIVALS)/.ready
+table1 table2 figure3 cost: $(READY)
+	$(BIN)/python experiments/$@.py $(EXPERIMENT)
+
+rivals: $(READY)
+	$(BIN)/python experiments/rival_runs.py $(EXPERIMENT)
+
+# RESULTS.md and its figures, from what has been run
+results: $(READY)
+	$(BIN)/python experiments/report.py $(ARGS)
+
+# SPFlow brings its own torch, so it gets an environment of its own
+$(RIVALS)/spflow/.ready: $(READY)
+	cd experiments && ../$(BIN)/python -m rivals.environments $(abspath $(RIVALS)) spflow
+
+bench-scoring: $(READY) $(RIVALS)/spflow/.ready
 	$(BIN)/python bench/scoring.py $(if $(DATA),--data $(DATA))
 
 bench-growth: $(READY)
@@ -78,4 +91,4 @@ bench-imputation: $(READY)
 	$(BIN)/python bench/imputation.py $(if $(DATA),--data $(DATA))
 
 clean:
-	rm -rf $(VENV) $(RIVALS) site .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) .rivals site .mypy_cache .ruff_cache .pytest_cache

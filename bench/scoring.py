@@ -11,7 +11,7 @@ little (a lot for LearnSPN), ratios compare rows × edges per second.
     python bench/scoring.py --data FOLDER [--rival-python PATH]
 
 FOLDER holds debd/plants.npz; BAYESSPN_DATA does the same. `make bench-scoring` makes a virtual
-environment .rivals with SPFlow, which is used unless PATH names another interpreter.
+environment .rivals/spflow with SPFlow, which is used unless PATH names another interpreter.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def main() -> None:
     parser.add_argument("--states", type=int, default=48, help="sums and leaves per region")
     parser.add_argument("--threads", type=int, default=2, help="of both sides")
     parser.add_argument(
-        "--rival-python", type=Path, default=HERE.parent / ".rivals" / "bin" / "python"
+        "--rival-python", type=Path, default=HERE.parent / ".rivals" / "spflow" / "bin" / "python"
     )
     add_data_option(parser)
     arguments = parser.parse_args()

@@ -199,14 +199,8 @@ class JointModel(BaseEstimator):
     def _check_parameters(self) -> None:
         self._engine().check()
         self._check_graph()
-        for name, least in (
-            ("chains", 1),
-            ("burn_in", 0),
-            ("draws", 1),
-            ("thin", 1),
-            ("temperatures", 1),
-        ):
-            check_count(name, getattr(self, name), least)
+        for name in ("chains", "burn_in", "draws", "thin", "temperatures"):
+            check_count(name, getattr(self, name), 0 if name == "burn_in" else 1)
         for name in ("alpha", "beta", "gamma"):
             check_strength(name, getattr(self, name))
         if self.schema is not None and not isinstance(self.schema, Schema):

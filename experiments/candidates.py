@@ -1,0 +1,158 @@
+"""Graphs and priors to choose from, and how the choice is made without test rows.
+
+Of the paper's grid, with its priors, the graph with the highest evidence is taken; of the wider
+class, whose priors are learned, the one that scores valid rows best after a short chain on train
+rows.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import signal
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from timed_fits import Settings
+
+from bayesspn import BayesianSPN, RegionGraph
+from bayesspn.leaves.family import Array
+from bayesspn.tables import Schema
+
+#: Rows that the evidence is computed on, at most: a sample of the training rows.
+EVIDENCE_ROWS = 500
+
+_EVIDENCE_RUNS, _EVIDENCE_SWEEPS = 2, 8
+
+
+def paper_grid() -> list[Settings]:
+    """The paper's graphs: K, I ∈ {5, 10} with I ≥ K, 1 or 2 levels, J ∈ {2, 4, 8}; α=1, β=10.
+
+    With one level there is no inner sum, so that K makes no difference.
+    """
+    graphs = [RegionGraph(1, J, sums=5, leaves=I) for J in (2, 4, 8) for I in (5, 10)]
+    graphs += [
+        RegionGraph(2, J, sums=K, leaves=I)
+        for J in (2, 4, 8)
+        for K, I in ((5, 5), (5, 10), (10, 10))
+    ]
+    return [Settings(graph, alpha=1.0, beta=10.0, gamma=0.5) for graph in graphs]
+
+
+def missing_graph() -> Settings:
+    """The paper's graph for missing values."""
+    return Settings(RegionGraph(1, 2, sums=5, leaves=5), alpha=1.0, beta=10.0, gamma=0.5)
+
+
+def _deep(root: int, levels: int, states: int, *, infinite: bool = False) -> Settings:
+    partitions = (root, *(1,) * (levels - 1))
+    graph = RegionGraph(levels, partitions, sums=states, leaves=states, products="shared")
+    return Settings(graph, infinite=infinite)
+
+
+def _levels(columns: int) -> int:
+    """Levels that end in leaf regions of a few columns."""
+    return min(6, max(1, math.ceil(math.log2(columns)) - 2))
+
+
+def wide_candidates(rows: int, columns: int) -> list[Settings]:
+    """Graphs with shared products and learned priors, by the shape of the table.
+
+    Deep and shallow, with many and few partitions at the root; more rows get more nodes.
+
+    Examples
+    --------
+    >>> [settings.graph.partitions for settings in wide_candidates(2_000, 180)]
+    [(2, 1, 1, 1, 1, 1), (8, 1, 1, 1, 1, 1), (8, 1, 1), (16, 1)]
+    """
+    states = 8 if rows < 1_000 else 16 if rows < 10_000 else 24
+    deep = _levels(columns)
+    shapes = ((2, deep), (8, deep), (8, max(1, deep // 2)), (16, max(1, deep // 3)))
+    unique = dict.fromkeys(shapes)
+    return [_deep(root, levels, states) for root, levels in unique]
+
+
+def infinite_graph(rows: int, columns: int) -> Settings:
+    """The graph of a component of an infinite mixture."""
+    states = 8 if rows < 10_000 else 16
+    return _deep(2, max(1, _levels(columns) // 2), states, infinite=True)
+
+
+@dataclass(frozen=True)
+class EvidenceChoice:
+    """The graph with the highest evidence among those that there was time for.
+
+    Attributes
+    ----------
+    settings : Settings
+    evidence : dict of str to (float, float)
+        Log evidence and its standard error by the number of the graph in the grid. Empty if there
+        was no time for any: then the graph is the grid's first in a random order.
+    rows : int
+        Number of rows it was computed on.
+    seconds : float
+    """
+
+    settings: Settings
+    evidence: dict[str, tuple[float, float]]
+    rows: int
+    seconds: float
+
+
+def choose_by_evidence(
+    seconds: float, grid: list[Settings], schema: Schema, training: Array, seed: int
+) -> EvidenceChoice:
+    """Choose by the evidence on a sample of the training rows, as far as the seconds go.
+
+    The grid is gone through in a random order, so that no kind of graph is left out by rule.
+    """
+    begin = time.perf_counter()
+    rng = np.random.default_rng(seed)
+    rows = rng.permutation(len(training))[:EVIDENCE_ROWS]
+    order = [int(number) for number in rng.permutation(len(grid))]
+    found: dict[int, tuple[float, float]] = {}
+    with contextlib.suppress(TimeoutError), time_limit(seconds):
+        for number in order:
+            estimator = _estimator(grid[number], schema, seed)
+            found[number] = estimator.log_evidence(
+                training[rows], runs=_EVIDENCE_RUNS, sweeps=_EVIDENCE_SWEEPS
+            )
+    best = max(found, key=lambda number: found[number][0], default=order[0])
+    evidence = {str(number): found[number] for number in sorted(found)}
+    return EvidenceChoice(grid[best], evidence, len(rows), time.perf_counter() - begin)
+
+
+def _estimator(settings: Settings, schema: Schema, seed: int) -> BayesianSPN:
+    graph = settings.graph
+    priors: dict[str, Any] = {
+        name: getattr(settings, name) or "auto" for name in ("alpha", "beta", "gamma")
+    }
+    return BayesianSPN(
+        depth=graph.depth,
+        partitions=graph.branching,
+        sums=graph.sums,
+        leaves=graph.leaves,
+        products=graph.products,
+        schema=schema,
+        random_state=seed,
+        **priors,
+    )
+
+
+@contextlib.contextmanager
+def time_limit(seconds: float) -> Iterator[None]:
+    """Raise TimeoutError in this block after so many seconds; in the main thread only."""
+
+    def give_up(*_: object) -> None:
+        raise TimeoutError
+
+    before = signal.signal(signal.SIGALRM, give_up)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)

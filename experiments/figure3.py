@@ -1,0 +1,173 @@
+"""Figure 3 of the paper: test log-likelihoods when cells of training rows are missing.
+
+    python experiments/figure3.py [--quick] [--data FOLDER] [--only NAME] [--extended]
+
+20, 40, 60 or 80 % of the training rows lose half of their cells, completely at random; test rows
+are complete. Every method gets the same rows with the same holes. ``--extended`` runs all 20 data
+sets, and, as a second kind of holes, every cell missing with probability 10, 30, 50, 70 or 90 %.
+
+- ``paper``: the paper's graph and priors for this study, one chain, missing cells summed out;
+- ``wide``: our wider class, the graph by the shape of the table, several chains;
+- ``learnspn``: LearnSPN with missing cells left out of every count;
+- ``learnspn_knn``: the same LearnSPN on rows filled in by scikit-learn's ``KNNImputer``, rounded.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+
+import candidates
+import numpy as np
+from problems import Problem, load_problem
+from results import Case
+from rival_runs import run_one
+from rivals.registry import Rival
+from running import Options, Outcome, Session, as_scores, parse_options, warm_up
+from sklearn.impute import KNNImputer
+from timed_fits import Settings, fit_for
+
+from bayesspn.datasets import BINARY_NAMES
+from bayesspn.leaves.family import Array
+
+NAMES = ("tmovie", "cwebkb", "bbc")
+ROW_SHARES = (0.2, 0.4, 0.6, 0.8)
+CELL_SHARES = (0.1, 0.3, 0.5, 0.7, 0.9)
+SEEDS = 5
+
+#: Quick runs: imputation takes its time, whatever the limit.
+QUICK_SEEDS = 1
+QUICK_SHARES = (0.2, 0.8)
+
+NEIGHBOURS = 5
+
+#: For all shares and seeds of a data set: 3 times this is two hours and a half.
+SECONDS_PER_SET = 3000.0
+
+CHAINS = {"paper": 1, "wide": 2}
+_LEARNSPN = {
+    "learnspn": Rival("LearnSPN", "deeprob", "deeprob_circuits", {"method": "gaps"}),
+    "learnspn_knn": Rival("LearnSPN, imputed", "deeprob", "deeprob_circuits", {"method": "gaps"}),
+}
+METHODS = (*CHAINS, *_LEARNSPN)
+
+
+def punch_holes(table: Array, kind: str, share: float, seed: int) -> Array:
+    """Lose cells completely at random.
+
+    Parameters
+    ----------
+    table : ndarray of shape (rows, columns)
+    kind : {"rows", "cells"}
+        ``"rows"``: a share of the rows loses half of its cells. ``"cells"``: every cell is lost
+        with a probability.
+    share : float
+    seed : int
+    """
+    rng = np.random.default_rng([seed, round(100 * share), kind == "cells"])
+    rows, columns = table.shape
+    lost = np.zeros(table.shape, dtype=bool)
+    if kind == "cells":
+        lost = rng.random(table.shape) < share
+    else:
+        chosen = rng.choice(rows, round(share * rows), replace=False)
+        ranks = rng.random((len(chosen), columns)).argsort(axis=1)
+        lost[chosen] = ranks < columns // 2
+    return np.where(lost, np.nan, table)
+
+
+def graph_for(holes: Array, method: str) -> Settings:
+    """The graph of one of ours: the paper's, or by the shape of the table."""
+    return (
+        candidates.missing_graph()
+        if method == "paper"
+        else candidates.wide_candidates(*holes.shape)[1]
+    )
+
+
+def run_method(
+    problem: Problem, holes: Array, method: str, seconds: float, seed: int, options: Options
+) -> Outcome:
+    """Learn from rows with holes and score complete ones."""
+    if method in _LEARNSPN:
+        return _run_learnspn(problem, holes, method, seconds, seed, options)
+    settings = graph_for(holes, method)
+    fit = fit_for(
+        seconds,
+        settings,
+        problem.schema,
+        holes,
+        chains=CHAINS[method],
+        seed=seed,
+        draws=options.draws,
+    )
+    begin = time.perf_counter()
+    scores = as_scores(fit.posterior.score_samples(problem.test))
+    details = {"settings": settings.describe(), "sweeps": list(fit.sweeps)}
+    spent = {"fit": fit.seconds, "score": time.perf_counter() - begin}
+    return Outcome(spent, scores, details=details)
+
+
+def _run_learnspn(
+    problem: Problem, holes: Array, method: str, seconds: float, seed: int, options: Options
+) -> Outcome:
+    begin = time.perf_counter()
+    if method == "learnspn_knn":
+        kept = KNNImputer(n_neighbors=NEIGHBOURS, keep_empty_features=True)
+        holes = np.round(kept.fit_transform(holes))
+    filling = time.perf_counter() - begin
+    table = Problem(
+        problem.name,
+        holes,
+        holes[:0],
+        problem.test,
+        problem.schema,
+        problem.categories,
+        problem.resolutions,
+    )
+    outcome = run_one(table, _LEARNSPN[method], seconds, seed, options.rivals)
+    outcome.seconds["imputation"] = filling
+    return outcome
+
+
+def kinds(quick: bool, extended: bool) -> Iterator[tuple[str, float]]:
+    """Kinds of holes with their shares."""
+    yield from (("rows", share) for share in (QUICK_SHARES if quick else ROW_SHARES))
+    if extended:
+        yield from (("cells", share) for share in CELL_SHARES)
+
+
+def run(options: Options, extended: bool) -> None:
+    """Run what is missing."""
+    session = Session(options.store("figure3"), options.seconds * len(options.names))
+    warm_up()
+    seeds = QUICK_SEEDS if options.quick else SEEDS
+    cases = [
+        (kind, share, seed)
+        for kind, share in kinds(options.quick, extended)
+        for seed in range(seeds)
+    ]
+    seconds = round(options.seconds / len(cases) / len(METHODS), 1)
+    for name in options.names:
+        problem = load_problem(name, options.data)
+        for kind, share, seed in cases:
+            holes = punch_holes(problem.training, kind, share, seed)
+            for method in METHODS:
+                if options.wants(method):
+                    configuration = {"seconds": seconds, "kind": kind, "share": share}
+                    if method in CHAINS:
+                        configuration["graph"] = graph_for(holes, method).name
+                    case = Case("figure3", name, method, options.seed + seed, configuration)
+                    session.attempt(
+                        case, run_method, problem, holes, method, seconds, case.seed, options
+                    )
+    session.finish()
+
+
+if __name__ == "__main__":
+    everything = "--extended" in sys.argv
+    if everything:
+        sys.argv.remove("--extended")
+    names = BINARY_NAMES if everything else NAMES
+    run(parse_options("Run Figure 3.", names, SECONDS_PER_SET), everything)

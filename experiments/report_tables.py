@@ -1,0 +1,415 @@
+"""Sections of the report: Markdown tables and the sentences that say what they show."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from itertools import pairwise
+
+import anchors
+import numpy as np
+from candidates import paper_grid
+from results import Result
+from rivals.registry import RIVALS
+from running import spell_seconds
+from significance import LEVEL, compare
+
+from bayesspn.datasets import BINARY_NAMES, MIXED_NAMES
+
+_OURS_1 = {"paper": "paper's grid, run by us", "wide": "wider class", "infinite": "infinite"}
+#: The curve of ours that rivals are compared with.
+_COMPARED = "four chains"
+
+_OURS_2 = {"wide": "ours", "infinite": "ours, infinite", "abda": "ABDA (ours, structure fixed)"}
+
+_SIGNS = (
+    "Signs: whether rows score better (+) or worse (−) with ours or neither (·), by "
+    "Mann–Whitney's U, as in the paper, and by Wilcoxon's signed-rank test on the same rows; "
+    f"two-sided, p < {LEVEL}. Neither is a test of means."
+)
+
+#: Results of one table by data set and method.
+Grid = dict[str, dict[str, Result]]
+
+
+def markdown(heads: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
+    """A Markdown table, the first column to the left and the others to the right."""
+    rows = ["| " + " | ".join(line) + " |" for line in (heads, *lines)]
+    rows.insert(1, "|---|" + "---:|" * (len(heads) - 1))
+    return "\n".join(rows)
+
+
+def by_method(results: Sequence[Result]) -> Grid:
+    """Results by data set and method; of several seeds the first."""
+    grid: Grid = defaultdict(dict)
+    for result in sorted(results, key=lambda result: -result.case.seed):
+        grid[result.case.data][result.case.method] = result
+    return grid
+
+
+def show(result: Result | None, digits: int = 3) -> str:
+    """A score, a dash if it was not run, a word if it failed."""
+    if result is None:
+        return "–"
+    return "failed" if result.error else f"{result.mean:.{digits}f}".replace("-", "−")
+
+
+def figure(value: float | None, mark: str = "", digits: int = 2) -> str:
+    """A published figure."""
+    return "–" if value is None else f"{value:.{digits}f}{mark}".replace("-", "−")
+
+
+def spent(results: Sequence[Result]) -> float:
+    """Seconds of choosing, fitting and scoring."""
+    return sum(sum(result.seconds.values()) for result in results)
+
+
+def table1_section(results: Sequence[Result]) -> str:
+    """Table 1: published, ours, rivals, and how ours compare."""
+    if not results:
+        return ""
+    grid = by_method(results)
+    published, later = anchors.read_figures("table1"), anchors.read_figures("later")
+    lines = []
+    for name in BINARY_NAMES:
+        row, ours = published[name], grid.get(name, {})
+        best = later[name]["best_tractable_any"]
+        mark = "?" if anchors.is_unverified(name, best) else ""
+        wide = ours.get("wide")
+        chains = wide.details.get("chain_means", []) if wide else []
+        one = figure(chains[0], digits=3) if chains else "–"
+        mine = [result for result in ours.values() if result.case.method in _OURS_1]
+        lines.append(
+            (
+                name,
+                figure(row["bspn"]),
+                figure(row["bspn_infinite"]),
+                show(ours.get("paper")),
+                one,
+                show(wide),
+                show(ours.get("infinite")),
+                figure(row["best_to_date_2019"]),
+                figure(best, mark),
+                spell_seconds(spent(mine)) if mine else "–",
+            )
+        )
+    heads = ["data set", "paper, finite", "paper, infinite", "paper's grid, run by us"]
+    heads += ["wider class, one chain", "wider class, all chains", "infinite mixture"]
+    heads += ["best in 2019", "best published", "our time"]
+    total = [result for result in results if result.case.method in _OURS_1]
+    text = (
+        f"All of ours took {spell_seconds(spent(total))}. A question mark: the figure is doubtful, "
+        f"or comes from a column that was not checked against its source. {_compared_graphs(grid)}"
+    )
+    parts = ["## Table 1: binary data sets", markdown(heads, lines), text, _count_table(grid)]
+    parts.append(_rivals_table(grid, BINARY_NAMES, "wide", "binary"))
+    return "\n\n".join(filter(None, parts))
+
+
+def _compared_graphs(grid: Grid) -> str:
+    """For how many graphs of the paper's grid there was time, in words."""
+    counts = [
+        len(row["paper"].details.get("evidence", {}))
+        for row in grid.values()
+        if "paper" in row and not row["paper"].error
+    ]
+    if not counts:
+        return ""
+    return (
+        f"Of the paper's grid, {min(counts)} to {max(counts)} of {len(paper_grid())} graphs were "
+        "compared by evidence in the time there was; with none, the graph was drawn at random."
+    )
+
+
+def _count_table(grid: Grid) -> str:
+    """How often each of our columns reaches published figures.
+
+    Columns are counted one by one: taking the best of them per data set would be a choice by test
+    rows.
+    """
+    published, later = anchors.read_figures("table1"), anchors.read_figures("later")
+    lines = []
+    for method, title in _OURS_1.items():
+        ran = {
+            name: round(row[method].mean, 2)  # published figures have two decimals
+            for name, row in grid.items()
+            if method in row and not row[method].error
+        }
+        reached = sum(mean >= anchors.best_of_paper(name) for name, mean in ran.items())
+        of_2019 = sum(mean > published[name]["best_to_date_2019"] for name, mean in ran.items())
+        of_any = sum(mean > later[name]["best_tractable_any"] for name, mean in ran.items())
+        lines.append((title, f"{len(ran)}", f"{reached}", f"{of_2019}", f"{of_any}"))
+    heads = ("column", "data sets run", "at least the paper's better one")
+    return markdown(
+        (*heads, "better than the best in 2019", "better than the best published"), lines
+    )
+
+
+def _rivals_table(grid: Grid, names: Sequence[str], ours: str, kind: str) -> str:
+    """Scores of rivals, each with how ours compares by two tests."""
+    rivals = [
+        name
+        for name, rival in RIVALS.items()
+        if getattr(rival, kind) and not rival.part and any(name in row for row in grid.values())
+    ]
+    if not rivals:
+        return ""
+    lines = []
+    for name in names:
+        row = grid.get(name, {})
+        if not any(rival in row for rival in rivals):
+            continue
+        own = row.get(ours)
+        cells = [name, show(own)]
+        for rival in rivals:
+            cells.append(show(row.get(rival)) + _verdict(own, row.get(rival)))
+        lines.append(cells)
+    heads = ["data set", "ours", *(RIVALS[name].title for name in rivals)]
+    text = f"{_SIGNS} {_limits(grid, ours, rivals)}"
+    return "\n\n".join(["### Rivals, run by us", markdown(heads, lines), text])
+
+
+def _limits(grid: Grid, ours: str, rivals: Sequence[str]) -> str:
+    """The time that ours and the rivals had, in words."""
+
+    def spell(methods: Sequence[str]) -> str:
+        seconds = {
+            result.case.configuration["seconds"]
+            for row in grid.values()
+            for method, result in row.items()
+            if method in methods
+        }
+        shown = [spell_seconds(limit) for limit in (min(seconds), max(seconds))] if seconds else []
+        return " to ".join(dict.fromkeys(shown)) or "no time"
+
+    return (
+        f"Time limits per data set: ours {spell([ours])}, every rival {spell(rivals)} on one core. "
+        "Rivals run with the settings of `rivals/`, which were not tuned."
+    )
+
+
+def _verdict(own: Result | None, other: Result | None) -> str:
+    """How ours compares, if both were run."""
+    if own is None or other is None or own.scores is None or other.scores is None:
+        return ""
+    return f" {compare(own.scores, other.scores).verdict}"
+
+
+def table2_section(results: Sequence[Result]) -> str:
+    """Table 2: ours and rivals on resolved tables; published and recorded beside."""
+    if not results:
+        return ""
+    grid, published = by_method(results), anchors.read_figures("table2")
+    rivals = [
+        name
+        for name, rival in RIVALS.items()
+        if rival.mixed and not rival.part and any(name in row for row in grid.values())
+    ]
+    others = ("abda", *rivals)
+    lines, wins, ran = [], 0, 0
+    for name in MIXED_NAMES:
+        row = grid.get(name, {})
+        if not row:
+            continue
+        own = row.get("wide")
+        cells = [name, show(own), show(row.get("infinite"))]
+        cells += [show(row.get(other)) + _verdict(own, row.get(other)) for other in others]
+        lines.append(cells)
+        means = [row[m].mean for m in others if m in row and not row[m].error]
+        if own and not own.error and means:
+            ran += 1
+            wins += own.mean > max(means)
+    heads = ["data set", *_OURS_2.values(), *(RIVALS[name].title for name in rivals)]
+    parts = [
+        "## Table 2: heterogeneous data sets",
+        markdown(heads, lines),
+        "Log probabilities of discrete and log densities of continuous columns, in original units, "
+        "of resolved tables: every continuous cell is spread over its column's resolution, once "
+        f"for all methods. Ours (first column) has a better mean than everything to the right of "
+        f"the infinite mixture on {wins} of {ran}. {_SIGNS} {_limits(grid, 'wide', rivals)}",
+        _continuous_table(grid),
+    ]
+    recorded = [
+        (
+            name,
+            show(grid.get(name, {}).get("recorded")),
+            *(figure(published[name][c]) for c in ("bspn", "bspn_infinite", "abda", "mspn")),
+        )
+        for name in MIXED_NAMES
+        if name in grid
+    ]
+    parts += [
+        "### Densities at recorded values, and published figures",
+        markdown(
+            ("data set", "ours, as recorded", "paper", "paper, infinite", "ABDA", "MSPN"), recorded
+        ),
+        "The paper's preprocessing changed which columns count as discrete, and its units; its "
+        "figures, and MSPN's and ABDA's beside them, are not comparable cell by cell. Where values "
+        "recur, densities at recorded values reward spikes.",
+        _resolution_table(grid),
+    ]
+    return "\n\n".join(filter(None, parts))
+
+
+def _continuous_table(grid: Grid) -> str:
+    lines = []
+    for name in MIXED_NAMES:
+        row = grid.get(name, {})
+        ours, rival = row.get("wide"), row.get("bgm")
+        mean = ours.details.get("continuous_mean") if ours else None
+        if mean is not None and rival is not None:
+            lines.append((name, figure(mean, digits=3), show(rival)))
+    if not lines:
+        return ""
+    heads = ("data set", "ours, the other columns summed out", RIVALS["bgm"].title)
+    return "\n\n".join(["### Continuous columns alone", markdown(heads, lines)])
+
+
+def _resolution_table(grid: Grid) -> str:
+    lines = []
+    for name in MIXED_NAMES:
+        result = grid.get(name, {}).get("wide")
+        if result is not None and not result.error:
+            steps = [f"{value:g}" for value in result.details["resolutions"] if value]
+            lines.append((name, ", ".join(steps) or "–"))
+    if not lines:
+        return ""
+    heads = ("data set", "δ of the continuous columns, in their order")
+    return "\n\n".join(["### Resolutions", markdown(heads, lines)])
+
+
+def figure3_section(results: Sequence[Result], figures: Sequence[str]) -> str:
+    """Figure 3: means over seeds, the paper's beside, and slopes."""
+    if not results:
+        return ""
+    groups: dict[tuple[str, str, float, str], list[float]] = defaultdict(list)
+    for result in results:
+        setting = result.case.configuration
+        if not result.error:
+            key = (result.case.data, setting["kind"], setting["share"], result.case.method)
+            groups[key].append(result.mean)
+    methods = ("paper", "wide", "learnspn", "learnspn_knn")
+    published = anchors.read_missing()
+    lines = []
+    for data, kind, share in sorted({key[:3] for key in groups}):
+        cells = [f"{data}, {100 * share:.0f} % of {kind}"]
+        for method in methods:
+            values = groups.get((data, kind, share, method), [])
+            spread = f" ± {np.std(values):.2f}" if len(values) > 1 else ""
+            cells.append(figure(float(np.mean(values))) + spread if values else "–")
+        for method in ("bspn", "learnspn", "learnspn_knn_imputed", "id_spn_knn_imputed"):
+            quoted = published.get((data, method, round(100 * share))) if kind == "rows" else None
+            cells.append(figure(quoted))
+        lines.append(cells)
+    heads = ["data, holes", "paper's graph, run by us", "ours", "LearnSPN", "LearnSPN, imputed"]
+    heads += ["paper", "LearnSPN (paper)", "LearnSPN, imputed (paper)", "ID-SPN, imputed (paper)"]
+    slopes = []
+    for data in sorted({key[0] for key in groups}):
+        for method in methods:
+            points = sorted(
+                (share, float(np.mean(values)))
+                for (name, kind, share, other), values in groups.items()
+                if (name, kind, other) == (data, "rows", method)
+            )
+            if len(points) > 1:
+                shares, means = np.array(points).T
+                slope = np.polyfit(shares, means, 1)[0]
+                slopes.append((data, method, figure(float(slope) / 10)))
+    parts = [
+        "## Figure 3: missing values",
+        markdown(heads, lines),
+        "Mean over seeds ± standard deviation. ID-SPN has no Python implementation: published "
+        "figures only.",
+        markdown(("data set", "method", "nats lost for another 10 % of rows"), slopes)
+        if slopes
+        else "",
+        *(f"![{name}](figures/{name})" for name in figures),
+    ]
+    return "\n\n".join(filter(None, parts))
+
+
+def time_to(checkpoints: Sequence[tuple[float, float]], target: float) -> float | None:
+    """Seconds until a target was first reached, None if it never was."""
+    reached = [seconds for seconds, mean in checkpoints if round(mean, 2) >= target]
+    return min(reached) if reached else None
+
+
+def cost_section(cost: Sequence[Result], table1: Sequence[Result], figures: Sequence[str]) -> str:
+    """Time to the paper's figure and to the end, ours and rivals'; where rivals are ahead."""
+    if not cost:
+        return ""
+    grid, rivals = by_method(cost), by_method(table1)
+    lines, behind = [], []
+    for name in BINARY_NAMES:
+        target = anchors.best_of_paper(name)
+        for method, result in sorted(grid.get(name, {}).items()):
+            lines.append(_cost_line(name, f"ours, {method}", result, target))
+        for method, result in rivals.get(name, {}).items():
+            if method in RIVALS and result.checkpoints and name in grid:
+                lines.append(_cost_line(name, RIVALS[method].title, result, target))
+                ours = grid[name].get(_COMPARED)
+                when = ahead(ours.checkpoints, result.checkpoints) if ours else ""
+                if when:
+                    behind.append(f"- {name}: {RIVALS[method].title}, {when}")
+    heads = ("data set", "method", "the paper's best", "seconds to it", "at the end", "seconds")
+    told = "\n".join(behind) or "None."
+    parts = [
+        "## Cost: score over time, one core",
+        markdown(heads, lines),
+        f"Rivals ahead of ours, {_COMPARED}, at some budget from two seconds up:\n\n{told}",
+        *(f"![{name}](figures/{name})" for name in figures),
+    ]
+    return "\n\n".join(parts)
+
+
+def _cost_line(name: str, title: str, result: Result, target: float) -> tuple[str, ...]:
+    reached = time_to(result.checkpoints, target)
+    seconds = "not reached" if reached is None else f"{reached:.1f}"
+    last = result.checkpoints[-1] if result.checkpoints else (float("nan"), float("nan"))
+    return (name, title, figure(target), seconds, figure(last[1], digits=3), f"{last[0]:.1f}")
+
+
+def ahead(
+    ours: Sequence[tuple[float, float]], other: Sequence[tuple[float, float]], first: float = 2.0
+) -> str:
+    """The budgets at which another is ahead of ours, in words; empty if there are none.
+
+    At a budget, both have the last score that they had reported by then, which is what somebody
+    who stops there would get.
+    """
+
+    def last(points: Sequence[tuple[float, float]], budget: float) -> float:
+        return max([p for p in points if p[0] <= budget], default=(0.0, -np.inf))[1]
+
+    end = max(seconds for seconds, _ in ours)
+    times = sorted({first, *(s for s, _ in (*ours, *other) if first <= s <= end), end})
+    spans = [
+        (low, high)
+        for low, high in pairwise([*times, end])
+        if last(other, low) > last(ours, low) and low < end
+    ]
+    if not spans:
+        return ""
+    return f"from {spans[0][0]:.1f} s to {spans[-1][1]:.1f} s"
+
+
+def failures_section(results: Sequence[Result]) -> str:
+    """What failed, and why."""
+    lines = sorted(
+        (r.case.experiment, r.case.data, r.case.method, r.error.replace("|", "/"))
+        for r in results
+        if r.error
+    )
+    if not lines:
+        return ""
+    heads = ("experiment", "data set", "method", "error")
+    return "## What failed\n\n" + markdown(heads, lines)
+
+
+def machine_section(results: Sequence[Result]) -> str:
+    """Machines and versions."""
+    if not results:
+        return ""
+    machines = sorted({f"{r.machine['processor']}, {r.machine['cores']} cores" for r in results})
+    versions = sorted({f"{name} {number}" for r in results for name, number in r.versions.items()})
+    return f"## Machine and versions\n\n{'; '.join(machines)}.\n\n{', '.join(versions)}."

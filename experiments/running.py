@@ -1,0 +1,247 @@
+"""What all experiments share: options, time limits, cases that run once, failures that are told."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numba
+import numpy as np
+from results import Case, Result, Scores, Store
+from timed_fits import MOST_DRAWS
+
+from bayesspn import Key, Model, Posterior, RegionGraph, encode_rows, run_chain, start_chain
+from bayesspn.leaves.columns import Leaves, describe_column
+
+HERE = Path(__file__).resolve().parent
+
+_QUICK_DRAWS = 8
+
+#: Seconds that a whole experiment has with ``--quick``.
+QUICK_SECONDS = 600.0
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the command line said.
+
+    Attributes
+    ----------
+    data : Path or None
+        Folder of the data sets; None downloads what is public.
+    results : Path
+        Folder of the files of results.
+    names : tuple of str
+        Data sets.
+    seconds : float
+        Seconds per data set.
+    quick : bool
+    seed : int
+    rivals : Path
+        Folder of the rivals' environments.
+    methods : tuple of str
+        Methods to run; empty for all.
+    """
+
+    data: Path | None
+    results: Path
+    names: tuple[str, ...]
+    seconds: float
+    quick: bool
+    seed: int
+    rivals: Path
+    methods: tuple[str, ...]
+
+    @property
+    def draws(self) -> int:
+        """Draws of a chain that test rows are scored with; quick runs have no time for more."""
+        return _QUICK_DRAWS if self.quick else MOST_DRAWS
+
+    def wants(self, method: str) -> bool:
+        """Whether a method is to be run."""
+        return not self.methods or method in self.methods
+
+    def store(self, experiment: str) -> Store:
+        """The file of an experiment; quick runs have their own."""
+        return Store(self.results / f"{experiment}{'-quick' if self.quick else ''}.jsonl")
+
+
+def parse_options(
+    description: str,
+    names: Sequence[str],
+    seconds: float,
+    arguments: Sequence[str] | None = None,
+    quick_names: Sequence[str] = (),
+) -> Options:
+    """Read the command line.
+
+    Parameters
+    ----------
+    description : str
+    names : sequence of str
+        Data sets that there are.
+    seconds : float
+        Seconds per data set, unless the command line says otherwise.
+    arguments : sequence of str, default=None
+        In place of the command line.
+    quick_names : sequence of str, default=()
+        Data sets of quick runs, all if empty.
+    """
+    parser = argparse.ArgumentParser(description=description)
+    add = parser.add_argument
+    add("--data", type=Path, help="folder of the data sets (BAYESSPN_DATA does the same)")
+    add("--results", type=Path, default=HERE / "results", help="folder of the results")
+    add("--only", action="append", metavar="NAME", choices=names, help="a data set; repeatable")
+    add("--method", action="append", metavar="NAME", help="a method; repeatable")
+    add("--seconds-per-set", type=float, metavar="SECONDS", help=f"default {seconds:g}")
+    add("--quick", action="store_true", help="a rough table in ten minutes")
+    add("--seed", type=int, default=0)
+    add("--threads", type=int, help="cores to use, all by default")
+    add(
+        "--rivals",
+        type=Path,
+        default=os.environ.get("RIVALS") or HERE.parent / ".rivals",
+        help="folder of the rivals' environments (RIVALS does the same)",
+    )
+    given = parser.parse_args(arguments)
+    usual = quick_names if given.quick and quick_names else names
+    chosen = tuple(name for name in names if name in (given.only or usual))
+    limit = given.seconds_per_set or (QUICK_SECONDS / len(usual) if given.quick else seconds)
+    if given.threads:
+        numba.set_num_threads(given.threads)
+    return Options(
+        data=given.data,
+        results=given.results,
+        names=chosen,
+        seconds=limit,
+        quick=given.quick,
+        seed=given.seed,
+        rivals=Path(given.rivals),
+        methods=tuple(given.method or ()),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What a method gives back; see `results.Result`."""
+
+    seconds: dict[str, float]
+    scores: Scores | None = None
+    error: str = ""
+    details: dict[str, Any] = field(default_factory=dict)
+    checkpoints: list[tuple[float, float]] = field(default_factory=list)
+    versions: dict[str, str] | None = None
+
+
+class Session:
+    """Runs the cases of an experiment that have no result yet, and adds up the time.
+
+    Parameters
+    ----------
+    store : Store
+    planned : float
+        Most seconds that all cases together are meant to take, to be printed.
+    """
+
+    def __init__(self, store: Store, planned: float) -> None:
+        self._store, self._done = store, store.done()
+        self._begin = time.perf_counter()
+        self.ran = self.failed = self.skipped = 0
+        say(f"results go to {store.path}; {len(self._done)} are there")
+        say(
+            f"time limits add up to {spell_seconds(planned)} at most, without what is there already"
+        )
+
+    def attempt(self, case: Case, action: Callable[..., Outcome], *arguments: Any) -> None:
+        """Run a case, by calling the action, unless it has a result; a failure is a result."""
+        title = f"{case.data}, {case.method}, seed {case.seed}"
+        if case.key in self._done:
+            self.skipped += 1
+            return
+        begin = time.perf_counter()
+        try:
+            outcome = check_scores(action(*arguments))
+        except Exception as error:
+            last = traceback.extract_tb(error.__traceback__)[-1]
+            reason = f"{type(error).__name__}: {error} ({Path(last.filename).name}:{last.lineno})"
+            outcome = Outcome({"fit": time.perf_counter() - begin}, error=reason)
+        fields = {name: getattr(outcome, name) for name in Outcome.__dataclass_fields__}
+        if fields["versions"] is None:
+            del fields["versions"]
+        fields["seconds"] = {name: round(value, 3) for name, value in outcome.seconds.items()}
+        result = Result(case, **fields)
+        self._store.add(result)
+        self._done.add(case.key)
+        self.ran += 1
+        self.failed += bool(result.error)
+        told = result.error or f"{result.mean:.4f}"
+        say(f"{title}: {told} ({spell_seconds(time.perf_counter() - begin)})")
+
+    def finish(self) -> None:
+        """Print how many cases there were, and how long they took."""
+        total = spell_seconds(time.perf_counter() - self._begin)
+        say(f"{self.ran} run ({self.failed} failed), {self.skipped} there already; {total} in all")
+
+
+def check_scores(outcome: Outcome) -> Outcome:
+    """Refuse scores that are not finite: a mean of them would say nothing."""
+    if outcome.scores is not None:
+        wrong = int((~np.isfinite(outcome.scores)).sum())
+        if wrong:
+            raise ValueError(f"{wrong} of {len(outcome.scores)} test rows have no finite score")
+    return outcome
+
+
+def as_scores(scores: Any) -> Scores:
+    """Scores as they are kept."""
+    return np.asarray(scores, dtype=np.float32)
+
+
+def warm_up() -> None:
+    """Compile the engine, or load it from disk, so that no time limit has to pay for it."""
+    X = np.random.default_rng(0).integers(0, 2, size=(60, 4)).astype(np.float64)
+    mixed = np.column_stack([X[:, 0], np.random.default_rng(1).gamma(2.0, size=(60, 2))])
+    binary = Leaves(tuple(describe_column(f"x{d}", X[:, d], "bernoulli") for d in range(4)))
+    families = ("gaussian", "lognormal")
+    several = Leaves(
+        (
+            describe_column("a", mixed[:, 0], "categorical"),
+            describe_column("b", mixed[:, 1], families),
+            describe_column("c", mixed[:, 2], families),
+        )
+    )
+    for table, leaves in ((X, binary), (mixed, several)):
+        rows = encode_rows(leaves, table)
+        for products in ("cross", "shared"):
+            graph = RegionGraph(1, 2, sums=2, leaves=2, products=products)
+            chain = start_chain(Key(0), Model(graph, leaves), rows)
+            chain = run_chain(chain, rows, draws=2)
+            Posterior(chain.model, (chain.draws,)).score_samples(table)
+
+
+def say(text: str) -> None:
+    """Tell whoever watches."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def spell_seconds(seconds: float) -> str:
+    """Seconds as people write them.
+
+    Examples
+    --------
+    >>> spell_seconds(12.34), spell_seconds(754), spell_seconds(7_300)
+    ('12.3 s', '12 min 34 s', '2 h 1 min')
+    """
+    if seconds < 100:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 100:
+        return f"{minutes} min {rest} s"
+    return f"{minutes // 60} h {minutes % 60} min"

@@ -1,0 +1,15 @@
+"""The examples in the experiments' docstrings."""
+
+import doctest
+from importlib import import_module
+
+import pytest
+
+
+@pytest.mark.parametrize(
+    "name", ["anchors", "candidates", "problems", "running", "significance", "timed_fits"]
+)
+def test_examples(name):
+    failed, tried = doctest.testmod(import_module(name))
+    assert tried
+    assert not failed

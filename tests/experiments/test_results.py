@@ -1,0 +1,128 @@
+"""Results as lines: nothing is lost, nothing is run twice, nothing is spoiled by a kill."""
+
+import multiprocessing
+
+import numpy as np
+import pytest
+from results import Case, Result, Store, decode_scores, encode_scores, from_line, to_line
+from running import Options, Outcome, Session, parse_options
+
+SCORES = np.random.default_rng(0).normal(-6.0, 2.0, size=500).astype(np.float32)
+
+
+def make_result(data="nltcs", method="wide", seed=0, scores=SCORES, **more):
+    case = Case("table1", data, method, seed, {"seconds": 1.5})
+    return Result(case, {"fit": 1.25}, scores, **more)
+
+
+def add_some(path, process):
+    for number in range(20):
+        Store(path).add(make_result(method=f"{process}", seed=number))
+
+
+def test_scores_survive_bit_by_bit():
+    np.testing.assert_array_equal(decode_scores(encode_scores(SCORES)), SCORES)
+
+
+def test_line_round_trip():
+    result = make_result(checkpoints=[(1.0, -7.0), (2.0, -6.5)], details={"sweeps": [3, 4]})
+    back = from_line(to_line(result))
+    assert back.case == result.case
+    assert back.case.key == result.case.key
+    np.testing.assert_array_equal(back.scores, SCORES)
+    for name in ("seconds", "details", "checkpoints", "versions", "machine", "finished"):
+        assert getattr(back, name) == getattr(result, name)
+    assert back.mean == pytest.approx(SCORES.mean(dtype=np.float64))
+
+
+def test_failures_are_results(tmp_path):
+    store = Store(tmp_path / "new" / "table1.jsonl")
+    store.add(make_result(scores=None, error="ValueError: no"))
+    (result,) = store
+    assert result.error == "ValueError: no"
+    assert np.isnan(result.mean)
+    assert store.done() == {result.case.key}
+
+
+def test_unfinished_line_is_dropped_and_overwritten(tmp_path):
+    store = Store(tmp_path / "table1.jsonl")
+    store.add(make_result(seed=0))
+    with store.path.open("a") as file:
+        file.write(to_line(make_result(seed=1))[:200])
+    assert [result.case.seed for result in store] == [0]
+    store.add(make_result(seed=2))
+    assert [result.case.seed for result in store] == [0, 2]
+
+
+def test_spoiled_line_is_named(tmp_path):
+    store = Store(tmp_path / "table1.jsonl")
+    store.add(make_result())
+    with store.path.open("a") as file:
+        file.write("{}\n")
+    with pytest.raises(ValueError, match=r"table1\.jsonl, line 2 is not a result"):
+        list(store)
+
+
+def test_two_processes_share_a_file(tmp_path):
+    path = tmp_path / "table1.jsonl"
+    context = multiprocessing.get_context("spawn")
+    processes = [context.Process(target=add_some, args=(path, name)) for name in "ab"]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+    found = [(result.case.method, result.case.seed) for result in Store(path)]
+    assert sorted(found) == [(name, number) for name in "ab" for number in range(20)]
+
+
+def test_stopped_run_goes_on(tmp_path, capsys):
+    store, called = Store(tmp_path / "table1.jsonl"), []
+
+    def succeed(value):
+        called.append(value)
+        return Outcome({"fit": 0.1}, SCORES)
+
+    def stop():
+        raise KeyboardInterrupt
+
+    cases = [Case("table1", "nltcs", "wide", seed) for seed in range(3)]
+    session = Session(store, 3.0)
+    session.attempt(cases[0], succeed, 0)
+    with pytest.raises(KeyboardInterrupt):
+        session.attempt(cases[1], stop)
+    again = Session(store, 3.0)
+    for case in cases:
+        again.attempt(case, succeed, case.seed)
+    again.finish()
+    assert called == [0, 1, 2]
+    assert "2 run (0 failed), 1 there already" in capsys.readouterr().err
+
+
+def test_errors_and_scores_that_are_not_finite_fail(tmp_path):
+    def fail():
+        raise ZeroDivisionError("no rows")
+
+    store = Store(tmp_path / "table1.jsonl")
+    session = Session(store, 1.0)
+    session.attempt(Case("table1", "nltcs", "a", 0), fail)
+    bad = np.array([-1.0, np.nan, -np.inf], dtype=np.float32)
+    session.attempt(Case("table1", "nltcs", "b", 0), lambda: Outcome({}, bad))
+    first, second = store
+    assert first.error.startswith("ZeroDivisionError: no rows (test_results.py:")
+    assert "2 of 3 test rows have no finite score" in second.error
+    assert session.failed == 2
+
+
+def test_options(tmp_path, monkeypatch):
+    monkeypatch.setenv("RIVALS", str(tmp_path))
+    names = ("a", "b", "c", "d")
+    usual = parse_options("", names, 100.0, [])
+    assert isinstance(usual, Options)
+    assert (usual.names, usual.seconds, usual.rivals) == (names, 100.0, tmp_path)
+    quick = parse_options("", names, 100.0, ["--quick", "--only", "c", "--method", "x"])
+    assert (quick.names, quick.seconds) == (("c",), 150.0)
+    assert quick.wants("x")
+    assert not quick.wants("y")
+    assert quick.store("table1").path.name == "table1-quick.jsonl"
+    few = parse_options("", names, 100.0, ["--quick"], quick_names=("b",))
+    assert (few.names, few.seconds) == (("b",), 600.0)
