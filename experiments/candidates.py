@@ -23,9 +23,9 @@ from bayesspn.leaves.family import Array
 from bayesspn.tables import Schema
 
 #: Rows that the evidence is computed on, at most: a sample of the training rows.
-EVIDENCE_ROWS = 500
+EVIDENCE_ROWS = 2_000
 
-_EVIDENCE_RUNS, _EVIDENCE_SWEEPS = 2, 8
+_EVIDENCE_RUNS, _EVIDENCE_SWEEPS = 2, 80
 
 
 def paper_grid() -> list[Settings]:

@@ -1,4 +1,4 @@
-"""Does the evidence choose good graphs? On whole data sets, and on few rows.
+"""Whether the evidence chooses good graphs, and learned priors match the best of a grid.
 
 Every graph of a small grid gets its evidence, leave-one-out, the score of rows held out from a fit
 to the others, and the score of test rows, which only judge the choices. Results are lines of JSON,
@@ -6,6 +6,7 @@ written as they come; a stopped run goes on.
 
     python experiments/choose_graphs.py large --data FOLDER    # train + valid; holds out valid
     python experiments/choose_graphs.py small --data FOLDER    # 50 to 500 rows; holds out 10 %
+    python experiments/choose_graphs.py priors --data FOLDER   # 2,000 rows; test scores only
     python experiments/choose_graphs.py report                 # tables and the figure
 
 FOLDER holds NAME.npz with uint8 arrays train, valid and test; BAYESSPN_DATA does the same.
@@ -41,6 +42,7 @@ FIGURE = HERE.parent / "docs" / "images" / "choose_graphs.svg"
 LARGE = ("nltcs", "dna", "jester", "plants", "tmovie")
 SMALL = ("nltcs", "plants", "jester", "dna")
 SIZES = (50, 100, 200, 500)
+PRIORS_ROWS = 2_000
 SEEDS = range(3)
 
 Graph = dict[str, Any]
@@ -71,11 +73,18 @@ GRIDS: dict[str, dict[str, Graph]] = {
         "depth 1, 4 partitions, 4": nodes(1, 4, 4),
         "depth 2, 4 partitions, 6": nodes(2, (4, 1), 6),
     },
+    "priors": {"learned": nodes(1, 4, 8)}
+    | {
+        f"alpha {alpha}, gamma {gamma}": nodes(1, 4, 8) | {"alpha": alpha, "gamma": gamma}
+        for alpha in (0.01, 0.05, 0.2, 1.0)
+        for gamma in (0.1, 0.5, 2.0)
+    },
 }
 
 EFFORT = {
     "large": {"runs": 3, "sweeps": 120, "burn_in": 120, "draws": 30, "thin": 4},
     "small": {"runs": 4, "sweeps": 160, "burn_in": 100, "draws": 30, "thin": 2},
+    "priors": {"burn_in": 200, "draws": 40, "thin": 5},
 }
 
 
@@ -92,6 +101,8 @@ class Case(NamedTuple):
 def list_cases(study: str, names: list[str]) -> list[Case]:
     if study == "large":
         chosen = [(name, 0, 0) for name in LARGE]
+    elif study == "priors":
+        chosen = [(name, PRIORS_ROWS, seed) for seed in SEEDS for name in SMALL]
     else:
         chosen = [(name, rows, seed) for seed in SEEDS for rows in SIZES for name in SMALL]
     return [
@@ -131,12 +142,14 @@ def run(case: Case, folder: Path) -> dict[str, Any]:
     # a column without ones is a constant; the schema of all rows knows that it could have some
     schema = binary_schema(frame)
     model.set_params(schema=schema)
+    tested = pd.DataFrame(test, columns=frame.columns).astype(int)
+    if case.study == "priors":
+        return {**case._asdict(), "n": len(frame), "test": model.fit(frame).score(tested)}
     begin = time.perf_counter()
     value, error = model.log_evidence(frame, runs=effort["runs"], sweeps=effort["sweeps"])
     measured = time.perf_counter()
     fitted = model.fit(frame)
     done = time.perf_counter()
-    tested = pd.DataFrame(test, columns=frame.columns).astype(int)
     loo, loo_error, loo_bad = leave_one_out(fitted, frame)
     result = {
         **case._asdict(),
@@ -214,6 +227,10 @@ def report() -> None:
         regret = chosen.rsub(chosen["best"], axis=0).drop(columns="best")
         print(regret.groupby(["data", "rows"]).mean().to_markdown(floatfmt=".3f"))
         draw(regret)
+    priors = results[results["study"] == "priors"]
+    if len(priors):
+        means = priors.pivot_table(index="graph", columns="data", values="test")
+        print(means.sort_values("nltcs", ascending=False).to_markdown(floatfmt=".3f"))
 
 
 STYLES = {
@@ -248,7 +265,7 @@ def draw(regret: pd.DataFrame) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("part", choices=["large", "small", "report"])
+    parser.add_argument("part", choices=["large", "small", "priors", "report"])
     parser.add_argument("names", nargs="*")
     parser.add_argument("--data", type=Path, default=os.environ.get("BAYESSPN_DATA", "data"))
     parser.add_argument("--jobs", type=int, default=-1)

@@ -25,6 +25,7 @@ from bayesspn import BayesianSPN
 from bayesspn.array_files import ModelFileError, checksum
 from bayesspn.chain_files import load_chains
 from bayesspn.estimators import checkpoints, fitting
+from bayesspn.sampling import chains
 from bayesspn.tables import atomic, infer_schema
 
 pytestmark = pytest.mark.filterwarnings("ignore:the chains do not agree")
@@ -141,6 +142,17 @@ def test_n_jobs_may_change_between_runs(path, undisturbed, monkeypatch):
         fit(path, n_jobs=2)
     assert sweeps_in(path) == [SWEEPS, 8, 3]
     assert_same(fit(path, progress=True), undisturbed)
+
+
+@pytest.mark.parametrize("sweeps", [2, 9])
+def test_a_fit_with_temperatures_goes_on(path, monkeypatch, sweeps):
+    undisturbed = BayesianSPN(**SETTINGS, temperatures=3).fit(TABLE)
+    with monkeypatch.context() as patch, contextlib.suppress(KeyboardInterrupt):
+        patch.setattr(chains, "sweep_with_rungs", stop_after(chains.sweep_with_rungs, sweeps))
+        fit(path, temperatures=3)
+    assert_same(fit(path, temperatures=3), undisturbed)
+    with pytest.raises(ValueError, match="temperatures is 2, in the file 3"):
+        fit(path, temperatures=2)
 
 
 def test_a_fit_goes_on_after_an_error(path, undisturbed, monkeypatch):

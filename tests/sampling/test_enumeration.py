@@ -21,7 +21,7 @@ from bayesspn.graphs import RegionGraph
 from bayesspn.model import Model
 from bayesspn.randomness import Key
 from bayesspn.rows import encode_rows
-from bayesspn.sampling.chains import run_chain, start_chain
+from bayesspn.sampling.chains import Chain, run_chain, start_chain
 from bayesspn.sampling.scopes import draw_scopes
 from bayesspn.scopes import Scope
 
@@ -38,7 +38,6 @@ def test_posterior_of_scopes_and_row_partitions_equals_enumeration(case):
     leaves = binary_leaves(X.shape[1], gamma=GAMMA)
     model = Model(graph, leaves, alpha=ALPHA, beta=BETA, learn_leaf_priors=False)
     rows = encode_rows(leaves, X)
-    scopes = []
     same = []
 
     def watch_row_pass(circuit, rows, address):
@@ -53,6 +52,13 @@ def test_posterior_of_scopes_and_row_partitions_equals_enumeration(case):
         burn_in=20,
         draws=sweeps,
     )
+    assert_scopes(chain, exact)
+    hits = np.array(same[20:], dtype=float)
+    assert abs(hits.mean() - exact["same"]) < 4.5 * batch_error(hits) + 1e-3
+
+
+def assert_scopes(chain: Chain, exact: dict) -> None:
+    scopes = []
     for state in chain.draws:
         member = state.scope.region_scopes[-1]
         scopes.append(tuple(frozenset(np.flatnonzero(row).tolist()) for row in member))
@@ -63,8 +69,16 @@ def test_posterior_of_scopes_and_row_partitions_equals_enumeration(case):
             checked += 1
             assert abs(hits.mean() - probability) < 4.5 * batch_error(hits) + 1e-3, scope
     assert checked >= 3
-    hits = np.array(same[20:], dtype=float)
-    assert abs(hits.mean() - exact["same"]) < 4.5 * batch_error(hits) + 1e-3
+
+
+def test_a_chain_with_other_temperatures_has_the_same_posterior():
+    graph, X = CASES["shared, two levels"]
+    leaves = binary_leaves(X.shape[1], gamma=GAMMA)
+    model = Model(graph, leaves, alpha=ALPHA, beta=BETA, learn_leaf_priors=False)
+    rows = encode_rows(leaves, X)
+    chain = run_chain(start_chain(Key(1), model, rows, 3), rows, burn_in=60, draws=1500)
+    assert chain.rungs is not None
+    assert_scopes(chain, enumerate_posterior(graph, X))
 
 
 @pytest.mark.parametrize("children", [2, 3])
