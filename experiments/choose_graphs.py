@@ -27,6 +27,7 @@ import pandas as pd
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from reach_paper import load
+from report_tables import markdown
 from sklearn.exceptions import ConvergenceWarning
 from tqdm import tqdm
 
@@ -102,7 +103,7 @@ def list_cases(study: str, names: list[str]) -> list[Case]:
     if study == "large":
         chosen = [(name, 0, 0) for name in LARGE]
     elif study == "priors":
-        chosen = [(name, PRIORS_ROWS, seed) for seed in SEEDS for name in SMALL]
+        chosen = [(name, PRIORS_ROWS, 0) for name in SMALL]
     else:
         chosen = [(name, rows, seed) for seed in SEEDS for rows in SIZES for name in SMALL]
     return [
@@ -207,6 +208,14 @@ def choices(table: pd.DataFrame) -> pd.Series:
     )
 
 
+def print_table(table: pd.DataFrame) -> None:
+    lines = [
+        [f"{cell:.3f}" if isinstance(cell, float) else str(cell) for cell in row]
+        for row in table.itertuples(index=False)
+    ]
+    print(markdown([str(name) for name in table.columns], lines), end="\n\n")
+
+
 def report() -> None:
     results = read_results()
     large = results[results["study"] == "large"]
@@ -216,21 +225,22 @@ def report() -> None:
             shown[name] /= shown["n"]
         columns = ["data", "graph", "evidence", "standard_error", "loo", "loo_bad", "held_out"]
         columns += ["test", "seconds_evidence", "seconds_fit"]
-        print(shown[columns].to_markdown(index=False, floatfmt=".3f"))
+        print_table(shown[columns])
         chosen = large.groupby("data").apply(choices, include_groups=False)
-        print(chosen.to_markdown(floatfmt=".3f"))
+        print_table(chosen.reset_index())
     small = results[results["study"] == "small"].groupby(["data", "rows", "seed"])
     complete = small.filter(lambda table: len(table) == len(GRIDS["small"]))
     if len(complete):
         tables = complete.groupby(["data", "rows", "seed"])
         chosen = tables.apply(choices, include_groups=False)
         regret = chosen.rsub(chosen["best"], axis=0).drop(columns="best")
-        print(regret.groupby(["data", "rows"]).mean().to_markdown(floatfmt=".3f"))
+        print_table(regret.groupby(["data", "rows"]).mean().reset_index())
+        print_table(regret.mean().to_frame().T)
         draw(regret)
     priors = results[results["study"] == "priors"]
     if len(priors):
         means = priors.pivot_table(index="graph", columns="data", values="test")
-        print(means.sort_values("nltcs", ascending=False).to_markdown(floatfmt=".3f"))
+        print_table(means.sort_values("nltcs", ascending=False).reset_index())
 
 
 STYLES = {
