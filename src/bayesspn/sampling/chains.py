@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numba
+import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
 from bayesspn.engine.shards import Shards, as_shards
-from bayesspn.model import Model
+from bayesspn.model import Learned, Model
 from bayesspn.randomness import Key
 from bayesspn.rows import EncodedRows, check_support
 from bayesspn.sampling.start import start_state
@@ -19,6 +20,11 @@ from bayesspn.sampling.sweep import SweepInfo, draw_sweep
 from bayesspn.sampling.tempering import Rungs, start_rungs, sweep_with_rungs
 
 OnSweep = Callable[[int, SweepInfo], None]
+
+#: Share of burn-in in which α is held, and where. A learned α falls with the number of nodes that
+#: rows visit, which keeps them from visiting others: rows have to spread before it is learned.
+_HELD_SHARE = 0.25
+_HELD_ALPHA = 1.0
 
 #: A call to be made: function, arguments, keywords.
 _Task = tuple[Callable[..., "Chain"], tuple[Any, ...], dict[str, Any]]
@@ -43,6 +49,8 @@ class Chain:
         One entry per sweep.
     rungs : Rungs or None
         Chains at other temperatures that this one exchanges networks with, if there are any.
+    begun : bool
+        Whether it began in a state that was sampled before, so that α need not be held.
     """
 
     model: Model
@@ -52,6 +60,7 @@ class Chain:
     draws: tuple[State, ...] = ()
     trace: tuple[SweepInfo, ...] = ()
     rungs: Rungs | None = None
+    begun: bool = False
 
     def thinned(self, every: int) -> Chain:
         """Keep every ``every``-th draw, counted from the last."""
@@ -72,16 +81,17 @@ def start_chain(key: Key, model: Model, rows: EncodedRows | Shards, temperatures
         raise ValueError("the rows were encoded with other columns than the model's")
     if isinstance(rows, EncodedRows):
         check_support(rows)
-    return chain_from_state(key, model, start_state(key, model, as_shards(rows)), temperatures)
+    state = start_state(key, model, as_shards(rows))
+    return replace(chain_from_state(key, model, state, temperatures), begun=False)
 
 
 def chain_from_state(key: Key, model: Model, state: State, temperatures: int = 1) -> Chain:
-    """A chain that begins in a state."""
+    """A chain that begins in a state that was sampled before."""
     if temperatures == 1:
-        return Chain(model, key, state)
+        return Chain(model, key, state, begun=True)
     if model.infinite:
         raise ValueError("chains of an infinite mixture have one temperature")
-    return Chain(model, key, state, rungs=start_rungs(state, temperatures))
+    return Chain(model, key, state, rungs=start_rungs(state, temperatures), begun=True)
 
 
 class GrowingChain:
@@ -119,7 +129,13 @@ class GrowingChain:
         del self._draws[draws:], self._trace[trace:]  # of a sweep that was interrupted
         sweep += 1
         chain = self._chain
-        where = chain.key, sweep, chain.model, self._shards, state
+        model = chain.model
+        if self._holds_alpha(sweep):
+            model = replace(model, alpha=_HELD_ALPHA)
+            state = _hold_alpha(state)
+            if rungs is not None:
+                rungs = rungs._replace(states=tuple(map(_hold_alpha, rungs.states)))
+        where = chain.key, sweep, model, self._shards, state
         if rungs is None:
             state, info = draw_sweep(*where)
         else:
@@ -130,6 +146,11 @@ class GrowingChain:
             self._draws.append(state)
         self._now = (sweep, state, rungs, len(self._draws), len(self._trace))
         return info
+
+    def _holds_alpha(self, sweep: int) -> bool:
+        model = self._chain.model
+        learned = isinstance(model.alpha, Learned) and not model.infinite
+        return learned and not self._chain.begun and sweep <= _HELD_SHARE * self._burn_in
 
     def chain(self) -> Chain:
         """The chain as it is now."""
@@ -142,6 +163,11 @@ class GrowingChain:
             draws=tuple(self._draws[:draws]),
             trace=tuple(self._trace[:trace]),
         )
+
+
+def _hold_alpha(state: State) -> State:
+    alpha = np.full_like(state.hyper.alpha, _HELD_ALPHA)
+    return state._replace(hyper=state.hyper._replace(alpha=alpha))
 
 
 def run_chain(

@@ -235,7 +235,7 @@ def estimate_log_evidence(
     each : int
         Sweeps of every step that are looked at, on either way.
     """
-    growing = GrowingChain(start_chain(key, model, rows), rows, burn_in=0, thin=1)
+    growing = GrowingChain(start_chain(key, model, rows), rows, burn_in=sweeps, thin=1)
     while growing.sweep < sweeps:
         growing.step()
     chain = growing.chain()
