@@ -194,9 +194,9 @@ def test_error_bars_hold_what_they_promise_on_tiny_tables(case):
 def test_error_bars_hold_what_they_promise():
     """The truth, from many particles, is within two standard errors about 19 times in 20."""
     inside = []
-    for number, (model, X) in enumerate(small_tables(60)):
+    for number, (model, X) in enumerate(small_tables(40)):
         rows = encode_rows(model.leaves, X)
-        truth = sequential_evidence(model, rows, seed=1000 + number, runs=6, particles=128)
+        truth = sequential_evidence(model, rows, seed=1000 + number, runs=6, particles=96)
         value, error = pinned_evidence(model, rows, seed=number)
         inside.append(abs(value - truth.value) < 2 * np.hypot(error, truth.standard_error))
     assert 0.87 <= np.mean(inside) <= 1.0
