@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 RIVALS ?= .rivals
 
-.PHONY: demo compiled test test-long fuzz lint docs transcript pictures reach-paper bench \
+.PHONY: demo compiled test test-long fuzz lint docs transcript pictures reach-paper choose-graphs bench \
 	bench-scoring bench-growth bench-quality bench-imputation bench-scaling \
 	table1 table2 figure3 cost rivals results clean
 
@@ -52,6 +52,12 @@ fuzz: $(READY)
 
 reach-paper: $(READY)
 	$(BIN)/python experiments/reach_paper.py $(if $(DATA),--data $(DATA))
+
+# an hour and a half: whether the evidence chooses good graphs
+choose-graphs: $(READY)
+	for part in large small priors; do \
+		$(BIN)/python experiments/choose_graphs.py $$part $(if $(DATA),--data $(DATA)) || exit 1; done
+	$(BIN)/python experiments/choose_graphs.py report
 
 bench: $(READY)
 	$(BIN)/python bench/engine.py $(if $(DATA),--data $(DATA))

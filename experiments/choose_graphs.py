@@ -44,7 +44,7 @@ LARGE = ("nltcs", "dna", "jester", "plants", "tmovie")
 SMALL = ("nltcs", "plants", "jester", "dna")
 SIZES = (50, 100, 200, 500)
 PRIORS_ROWS = 2_000
-SEEDS = range(2)
+SEEDS = range(3)
 
 Graph = dict[str, Any]
 
