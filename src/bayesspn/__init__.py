@@ -7,7 +7,7 @@
 >>> length = rng.normal(170.0, 10.0, size=50)
 >>> table = pd.DataFrame({"length": length, "tall": pd.array(length > 170.0, dtype="boolean")})
 >>> table.loc[0, "tall"] = pd.NA  # a missing cell
->>> model = BayesianSPN(chains=2, burn_in=50, draws=20, thin=1, random_state=0).fit(table)
+>>> model = BayesianSPN(chains=2, burn_in=100, draws=20, random_state=0).fit(table)
 >>> model.score_samples(table).shape
 (50,)
 

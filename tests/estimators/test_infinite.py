@@ -78,7 +78,7 @@ def test_a_file_that_names_another_estimator_is_refused(tmp_path):
     model = BayesianSPN(**QUICK).fit(make_table(40))
     model.__class__ = type("InfiniteSPN", (BayesianSPN,), {})
     model.save(tmp_path / "model.bspn")
-    with pytest.raises(ModelFileError, match="not that of an estimator named InfiniteSPN"):
+    with pytest.raises(ModelFileError, match="InfiniteSPN"):
         bayesspn.load(tmp_path / "model.bspn")
 
 

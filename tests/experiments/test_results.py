@@ -1,9 +1,12 @@
 """Results as lines: nothing is lost, nothing is run twice, nothing is spoiled by a kill."""
 
-import multiprocessing
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
+import results
 from results import Case, Result, Store, decode_scores, encode_scores, from_line, to_line
 from running import Options, Outcome, Session, parse_options
 
@@ -15,9 +18,14 @@ def make_result(data="nltcs", method="wide", seed=0, scores=SCORES, **more):
     return Result(case, {"fit": 1.25}, scores, **more)
 
 
-def add_some(path, process):
-    for number in range(20):
-        Store(path).add(make_result(method=f"{process}", seed=number))
+ADD_SOME = """
+import sys
+from pathlib import Path
+from results import Case, Result, Store
+for number in range(20):
+    case = Case("table1", "nltcs", sys.argv[2], number, {"seconds": 1.5})
+    Store(Path(sys.argv[1])).add(Result(case, {"fit": 1.25}, None, error="none"))
+"""
 
 
 def test_scores_survive_bit_by_bit():
@@ -65,12 +73,11 @@ def test_spoiled_line_is_named(tmp_path):
 
 def test_two_processes_share_a_file(tmp_path):
     path = tmp_path / "table1.jsonl"
-    context = multiprocessing.get_context("spawn")
-    processes = [context.Process(target=add_some, args=(path, name)) for name in "ab"]
-    for process in processes:
-        process.start()
-    for process in processes:
-        process.join()
+    folder = Path(results.__file__).parent
+    processes = [
+        subprocess.Popen([sys.executable, "-c", ADD_SOME, path, name], cwd=folder) for name in "ab"
+    ]
+    assert [process.wait() for process in processes] == [0, 0]
     found = [(result.case.method, result.case.seed) for result in Store(path)]
     assert sorted(found) == [(name, number) for name in "ab" for number in range(20)]
 

@@ -52,7 +52,7 @@ THOROUGH = {
 
 
 def _quick_or_long(case: str):
-    quick = case in ("cross, two partitions", "shared, two levels")
+    quick = case == "shared, two levels"
     return case if quick else pytest.param(case, marks=pytest.mark.long)
 
 
@@ -118,7 +118,7 @@ def log_cells(leaves: Leaves, column: int, model: int, values: np.ndarray) -> fl
     ("name", "more", "largest"),
     [
         ("pinned", {"runs": 6, "sweeps": 400}, 2.0),
-        ("sequential", THOROUGH["sequential"], 0.3),
+        pytest.param("sequential", THOROUGH["sequential"], 0.3, marks=pytest.mark.long),
         pytest.param("pinned", {"runs": 8, "sweeps": 6000}, 0.3, marks=pytest.mark.long),
         pytest.param("tempered", THOROUGH["tempered"], 0.3, marks=pytest.mark.long),
     ],

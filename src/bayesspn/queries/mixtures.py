@@ -31,6 +31,10 @@ _LARGEST = 0.5 * np.finfo(float).max
 
 EVERYTHING = ValueSet.of([(-np.inf, np.inf)])
 
+#: Peaks among which the mode is looked for, and how much lower a start next to one may be.
+_PEAKS = 6
+_NEARLY = 0.5
+
 
 @dataclass(frozen=True, eq=False)
 class Mixtures:
@@ -153,14 +157,22 @@ class Mixtures:
         best = int(logs.argmax())
         if self.column.discrete:
             return float(starts[best])
-        low, high = starts[max(best - 1, 0)], starts[min(best + 1, len(starts) - 1)]
-        found = minimize_scalar(
-            lambda x: -self.log_density(np.array([x]))[0, 0],
-            bounds=(low, high),
-            method="bounded",
-            options={"xatol": 1e-7 * (high - low)},
-        )
-        return float(found.x if -found.fun > logs[best] else starts[best])
+        # peaks between starts may be a little higher than the best of these is
+        walled = np.concatenate([[-np.inf], logs, [-np.inf]])
+        peaks = np.flatnonzero((logs >= walled[:-2]) & (logs >= walled[2:]))
+        peaks = peaks[np.argsort(-logs[peaks], kind="stable")][:_PEAKS]
+        value, highest = float(starts[best]), float(logs[best])
+        for peak in peaks[logs[peaks] > highest - _NEARLY]:
+            low, high = starts[max(peak - 1, 0)], starts[min(peak + 1, len(starts) - 1)]
+            found = minimize_scalar(
+                lambda x: -self.log_density(np.array([x]))[0, 0],
+                bounds=(low, high),
+                method="bounded",
+                options={"xatol": 1e-7 * (high - low)},
+            )
+            if -found.fun > highest:
+                value, highest = float(found.x), -float(found.fun)
+        return value
 
 
 def mixtures_of_rows(
