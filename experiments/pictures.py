@@ -34,7 +34,7 @@ IMAGES = ROOT / "docs" / "images"
 SAMPLING: dict[str, Any] = {"chains": 2, "burn_in": 100, "draws": 50, "thin": 2, "random_state": 1}
 
 #: Rows of abalone for which graphs are compared.
-FEW_ROWS = 500
+FEW_ROWS = 300
 
 
 def keep(picture: bytes, name: str, colours: int = 128) -> None:
@@ -61,7 +61,8 @@ def compare_graphs(table: pd.DataFrame) -> pd.DataFrame:
     """Evidence of the default graphs for a sample of rows."""
     sample = table.sample(FEW_ROWS, random_state=0)
     estimator = BayesianSPN(**SAMPLING)
-    return select_graph(sample, estimator=estimator, loo=False, n_jobs=-1, progress=True).table
+    options: dict[str, Any] = {"sweeps": 80, "loo": False, "n_jobs": -1, "progress": True}
+    return select_graph(sample, estimator=estimator, **options).table
 
 
 def draw_plots(models: dict[str, BayesianSPN], tables: dict[str, pd.DataFrame]) -> None:
