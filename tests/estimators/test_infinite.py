@@ -76,9 +76,14 @@ def test_files_and_pickles_bring_it_back(fitted, tmp_path):
 
 def test_a_file_that_names_another_estimator_is_refused(tmp_path):
     model = BayesianSPN(**QUICK).fit(make_table(40))
-    model.__class__ = type("InfiniteSPN", (BayesianSPN,), {})
+    parameters = {
+        name: model.get_params()[name]
+        for name in InfiniteSPN().get_params()
+        if name in model.get_params()
+    }
+    model.__class__ = type("InfiniteSPN", (BayesianSPN,), {"get_params": lambda self: parameters})
     model.save(tmp_path / "model.bspn")
-    with pytest.raises(ModelFileError, match="InfiniteSPN"):
+    with pytest.raises(ModelFileError, match="not that of an estimator named InfiniteSPN"):
         bayesspn.load(tmp_path / "model.bspn")
 
 

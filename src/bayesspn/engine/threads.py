@@ -35,6 +35,17 @@ def limited_threads(threads: int) -> Iterator[None]:
         use_threads(before)
 
 
+def call_with_threads(
+    threads: int,
+    function: Callable[..., R],
+    arguments: tuple[Any, ...],
+    keywords: dict[str, Any],
+) -> R:
+    """Make a call, as `joblib.delayed` describes it, in which compiled code has so many threads."""
+    with limited_threads(threads):
+        return function(*arguments, **keywords)
+
+
 def run_tasks(kernel: Callable[..., object], most: int, *arguments: Any) -> None:
     """Call ``kernel(task, tasks, *arguments)`` for tasks that run side by side.
 

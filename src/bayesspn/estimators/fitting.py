@@ -233,12 +233,12 @@ def warn_if_chains_disagree(chains: Sequence[Chain], thin: int) -> float:
             "and a larger burn_in helps, or they sit in different modes, and more chains give a "
             "fairer average",
             ConvergenceWarning,
-            stacklevel=_levels_to_user(),
+            stacklevel=levels_to_user(),
         )
     return rhat
 
 
-def _levels_to_user() -> int:
+def levels_to_user() -> int:
     """``stacklevel`` at which the caller of this function warns the user's line."""
     frame = inspect.currentframe()
     level = 0

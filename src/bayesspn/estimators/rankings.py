@@ -10,7 +10,7 @@ import pandas as pd
 
 from bayesspn.estimators.candidates import PRIORS, Candidate
 from bayesspn.estimators.evidence import Measurement
-from bayesspn.estimators.fitting import _levels_to_user
+from bayesspn.estimators.fitting import levels_to_user
 from bayesspn.leaves.family import Array
 
 #: Draws by which the errors of evidences become part of the graphs' probabilities.
@@ -74,7 +74,7 @@ class Ranking:
                 f"{min(graph.stage for graph in self.finalists)} of the scores; Ctrl-C once more "
                 "ends sampling, too",
                 UserWarning,
-                stacklevel=_levels_to_user(),
+                stacklevel=levels_to_user(),
             )
 
     def tabulate(self, rows: int) -> pd.DataFrame:

@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numba
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
 from bayesspn.engine.shards import Shards, as_shards
+from bayesspn.engine.threads import call_with_threads
 from bayesspn.model import Learned, Model
 from bayesspn.randomness import Key
 from bayesspn.rows import EncodedRows, check_support
@@ -305,27 +305,12 @@ def _side_by_side(
     """Run a task for every chain; cores that are left over become threads."""
     cores = effective_n_jobs(n_jobs)
     workers = max(1, min(cores, len(chains)))
-    most = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
-    threads = min(max(1, cores // workers), most)
+    threads = max(1, cores // workers)
     # arrays mapped from files are read-only, another type for which everything is compiled again
     done = Parallel(n_jobs=workers, max_nbytes=None)(
-        delayed(_run_with_threads)(threads, *task(chain)) for chain in chains
+        delayed(call_with_threads)(threads, *task(chain)) for chain in chains
     )
     # a process returns copies: the chains of a run share one model
     return tuple(
         replace(after, model=before.model) for before, after in zip(chains, done, strict=True)
     )
-
-
-def _run_with_threads(
-    threads: int,
-    function: Callable[..., Chain],
-    arguments: tuple[Any, ...],
-    keywords: dict[str, Any],
-) -> Chain:
-    before = numba.get_num_threads()
-    numba.set_num_threads(threads)
-    try:
-        return function(*arguments, **keywords)
-    finally:
-        numba.set_num_threads(before)

@@ -11,7 +11,7 @@ from scipy.special import logsumexp
 from scipy.stats import t as student
 
 from bayesspn.engine.shards import LocalShards
-from bayesspn.engine.threads import use_threads
+from bayesspn.engine.threads import call_with_threads
 from bayesspn.leaves.family import Array
 from bayesspn.model import Model
 from bayesspn.randomness import Key
@@ -132,19 +132,9 @@ def _side_by_side(task: Callable[[int], Any], runs: int, n_jobs: int | None) -> 
         return [function(*args, **keywords) for function, args, keywords in tasks]
     return list(
         Parallel(n_jobs=jobs, max_nbytes=None)(
-            delayed(_with_threads)(cores // jobs, *task) for task in tasks
+            delayed(call_with_threads)(cores // jobs, *task) for task in tasks
         )
     )
-
-
-def _with_threads(
-    threads: int,
-    function: Callable[..., Any],
-    arguments: tuple[Any, ...],
-    keywords: dict[str, Any],
-) -> Any:
-    use_threads(threads)
-    return function(*arguments, **keywords)
 
 
 def _check_least(**numbers: tuple[int, int]) -> None:

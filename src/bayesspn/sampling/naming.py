@@ -7,7 +7,8 @@ the names that no earlier tree has fixed, is that of all trees which differ from
 only, divided by their number.
 
 `Naming` knows which tree is the first to visit a partition or node; `log_named_probability` gives
-that average for a tree given those before it.
+that average for a tree given those before it. `first_visits` and `told_apart` say which trees are
+the first to fix a name, and where trees know one child of a partition from another.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayesspn.engine.circuit import Circuit
-from bayesspn.engine.oracle import propagate
+from bayesspn.engine.oracle import children_of, propagate
 from bayesspn.graphs import RegionGraph
 from bayesspn.leaves.family import Array
 
@@ -166,3 +167,56 @@ class _Walk:
             shape = [-1 if axis == c + 1 else 1 for axis in range(grid.ndim)]
             grid = grid.take(allowed[c], axis=c + 1) + value[allowed[c]].reshape(shape)
         return np.logaddexp.reduce(grid.reshape(len(grid), -1), axis=1), count
+
+
+def _visits(graph: RegionGraph, edges: IntArray) -> list[list[tuple[IntArray, IntArray]]]:
+    """(region, node) arrays of all visited places, per level below the root."""
+    zero = np.zeros(len(edges), dtype=np.int64)
+    visited, levels, v = [(zero, zero)], [], 0
+    for level in range(graph.levels):
+        below: list[tuple[IntArray, IntArray]] = []
+        for region, _ in visited:
+            below += children_of(graph, level, region, edges[:, v])
+            v += 1
+        visited = below
+        levels.append(below)
+    return levels
+
+
+def first_visits(graph: RegionGraph, edges: IntArray) -> IntArray:
+    """Rows (of edges) that are the first to visit a node."""
+    first = [
+        np.unique(region * graph.nodes[level + 1] + node, return_index=True)[1]
+        for level, places in enumerate(_visits(graph, edges))
+        for region, node in places
+    ]
+    return np.unique(np.concatenate(first))
+
+
+def told_apart(graph: RegionGraph, edges: IntArray) -> list[NDArray[np.bool_]]:
+    """Whether trees tell the children of a partition apart; shape (partitions,) per level.
+
+    They do not if what trees do in one child follows from what they do in the other, and the other
+    way round: then other names undo a change of places.
+    """
+    result = []
+    first = 0
+    for level, below in enumerate(_visits(graph, edges)):
+        first += graph.children**level  # of the edges below this level
+        different = np.zeros(graph.regions[level] * graph.branching[level], dtype=bool)
+        deeper = level + 1 < graph.levels
+        for place in range(0, len(below), graph.children):
+            partition = below[place][0] // graph.children
+            done = []
+            for c in range(place, place + graph.children):
+                edge = edges[:, first + c] if deeper else 0
+                done.append(below[c][1] * (edges.max() + 1) + edge)
+            for other in done[1:]:
+                pairs = np.unique(np.stack([partition, done[0], other]), axis=1)
+                times = [
+                    np.bincount(np.unique(part, axis=1)[0], minlength=len(different))
+                    for part in (pairs, pairs[:2], pairs[::2])
+                ]
+                different |= (times[0] > times[1]) | (times[0] > times[2])
+        result.append(different)
+    return result

@@ -19,7 +19,6 @@ the chain would say if it visited all names is worked out; see `bayesspn.samplin
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -32,24 +31,20 @@ from bayesspn.engine.circuit import (
     Circuit,
     RowSums,
     add_row_sums,
-    from_fixed_point,
     subtract_row_sums,
 )
-from bayesspn.engine.oracle import children_of
-from bayesspn.graphs import RegionGraph
-from bayesspn.leaves.columns import Leaves
-from bayesspn.leaves.densities import DrawnLeaves
 from bayesspn.leaves.family import Array
 from bayesspn.model import Model
 from bayesspn.randomness import Key, Stream
 from bayesspn.rows import EncodedRows
 from bayesspn.sampling.bridges import bridge
 from bayesspn.sampling.chains import GrowingChain, start_chain
-from bayesspn.sampling.circuits import draw_parameters, predictive_circuit, reach_components
+from bayesspn.sampling.circuits import draw_parameters, reach_components
 from bayesspn.sampling.concentrations import log_weight_evidence
-from bayesspn.sampling.naming import Naming, log_named_probability
+from bayesspn.sampling.naming import Naming, first_visits, told_apart
+from bayesspn.sampling.pins import Moment, NamingStep, Pins, PlainStep, Step
 from bayesspn.sampling.scopes import region_evidence
-from bayesspn.sampling.state import State, counts_and_totals, model_counts, statistics_in_scope
+from bayesspn.sampling.state import State
 from bayesspn.sampling.sweep import draw_hyper_parameters, place_columns
 from bayesspn.scopes import Scope
 
@@ -70,139 +65,6 @@ _SETTLED = 2
 
 #: Sweeps without free rows cost little: so many for one of the others.
 _PINNED_SWEEPS = 3
-
-
-class Pins(NamedTuple):
-    """Where rows are pinned to: what a network draws for them at an address."""
-
-    circuit: Circuit
-    address: Address
-
-    def sums(self, rows: EncodedRows) -> RowSums:
-        """Counts and statistics of rows at their pins."""
-        return compiled.row_pass(self.circuit, rows, self.address)
-
-
-class Moment(NamedTuple):
-    """A chain at one sweep: the network it began with, and what came out."""
-
-    circuit: Circuit
-    address: Address
-    sums: RowSums
-    state: State
-
-
-@dataclass(frozen=True)
-class _PlainStep:
-    """Rows whose trees visit no nodes but those of rows that were pinned before."""
-
-    rows: EncodedRows
-    sums: RowSums
-
-    def log_probability(self, moment: Moment, free: bool) -> float:
-        """Log probability of the pins given the network."""
-        pinned = log_pinned(moment.circuit, self.rows, self.sums)
-        return pinned - from_fixed_point(compiled.fixed_log_likelihood(moment.circuit, self.rows))
-
-
-@dataclass(frozen=True)
-class _NamingStep:
-    """A row whose tree is the first to visit some nodes.
-
-    Drawn parameters of a node that no other row visits come from their prior, and would hardly
-    ever suit this row: they are integrated out, given the trees of all other rows.
-    """
-
-    model: Model
-    rows: EncodedRows
-    sums: RowSums
-    edges: IntArray
-    naming: Naming
-    number: int
-
-    def log_probability(self, moment: Moment, free: bool) -> float:
-        """Log probability of the pin given other rows' trees and y, averaged over names.
-
-        ``free`` says whether the row still is.
-        """
-        own = self.sums
-        if free:
-            own = compiled.row_pass(moment.circuit, self.rows, moment.address)
-        others = subtract_row_sums(moment.sums, own)
-        scope = moment.state.scope
-        statistics = statistics_in_scope(self.rows.dictionary, scope, others.statistics)
-        state = State(scope, moment.state.hyper, others.edge_counts, statistics)
-        circuit = predictive_circuit(self.model, state)
-        x = self.rows.values(self.rows.sorted_ids[0])[0]
-        values, log_base = pinned_leaf_values(circuit, x, self.sums)
-        pinned = log_named_probability(circuit, values, self.edges, self.naming, self.number)
-        return pinned - log_base - float(compiled.log_likelihood(circuit, self._alone())[0])
-
-    def _alone(self) -> EncodedRows:
-        """The row as the first and only one."""
-        block = self.rows.blocks[0]
-        only = replace(block, copy_ids=np.zeros(1, dtype=np.int64))
-        return EncodedRows(self.rows.dictionary, (only,))
-
-
-_Step = _PlainStep | _NamingStep
-
-
-def log_pinned(circuit: Circuit, rows: EncodedRows, sums: RowSums) -> float:
-    """Log density of pinned rows given a network, up to the base measures of their cells.
-
-    These are the same on both parts of the path, and cancel.
-    """
-    densities = circuit.densities
-    assert isinstance(densities, DrawnLeaves)
-    total = 0.0
-    for log_weights, counts in zip(circuit.log_weights, sums.edge_counts, strict=True):
-        used = counts > 0
-        total += float(log_weights[used] @ counts[used])
-    statistics = statistics_in_scope(rows.dictionary, circuit.scope, sums.statistics)
-    for g, group in enumerate(densities.leaves.groups):
-        n, totals = counts_and_totals(group, statistics[g])
-        total += float((totals * densities.eta[g]).sum() - (n * densities.log_partition[g]).sum())
-    owned = model_counts(densities.leaves, statistics)
-    some = owned > 0
-    return total + float(densities.log_mixing[some] @ owned[some])
-
-
-def pinned_leaf_values(circuit: Circuit, x: Array, sums: RowSums) -> tuple[Array, float]:
-    """Log values (leaf regions, leaves) of all leaves for a row with its likelihood models pinned.
-
-    Also the log base measures of its cells, which are part of these values.
-    """
-    densities, leaf_regions = circuit.densities, circuit.scope.leaf_regions
-    leaves = densities.leaves
-    values = np.zeros((circuit.graph.n_leaf_regions, circuit.graph.leaves))
-    log_base = 0.0
-    left = ~np.isnan(x)
-    for g, group in enumerate(leaves.groups):
-        here = np.flatnonzero(left[group.columns] & ~np.isin(group.columns, leaves.mixed))
-        if group.family.one_hot and here.size:
-            columns = group.columns[here]
-            codes = x[columns].astype(np.int64)[:, None, None, None]
-            density = np.take_along_axis(densities.log_probabilities(g)[here], codes, axis=-1)
-            np.add.at(values, leaf_regions[columns], density[..., 0])
-            left[columns] = False
-    owned = _owned(leaves, sums)
-    for column in np.flatnonzero(left).tolist():
-        model, cell = 0, x[column : column + 1]
-        if column in leaves.mixed:
-            member = int(np.searchsorted(leaves.mixed, column))
-            model = int(np.argmax(owned[member]))
-            np.add.at(values, leaf_regions[column], densities.log_mixing[member, model])
-        density = densities.log_model_density(column, model, cell)[0]
-        np.add.at(values, leaf_regions[column], density)
-        log_base += float(leaves.columns[column].features(model, cell)[1][0])
-    return values, log_base
-
-
-def _owned(leaves: Leaves, sums: RowSums) -> Array:
-    """Cells of a row that each likelihood model owns; shape (mixed columns, models)."""
-    everywhere = tuple(np.moveaxis(slots, 1, 3) for slots in sums.statistics)
-    return model_counts(leaves, everywhere).sum(axis=(2, 3))
 
 
 class PathEstimate(NamedTuple):
@@ -275,7 +137,7 @@ class _Path:
         rng = key.generator(sweep, Stream.PINS)
         self.edges = compiled.draw_trees(pins.circuit, rows, pins.address, np.float32)[0]
         order = rng.permutation(rows.n_rows)
-        first = _first_visits(model.graph, self.edges[order])
+        first = first_visits(model.graph, self.edges[order])
         self.order = np.concatenate([order[first], np.delete(order, first)])
         self.n_first = len(first)
         self.naming = Naming(model.graph, self.edges[order[first]])
@@ -288,7 +150,7 @@ class _Path:
         up: list[Array] = []
         down: list[Array] = []
         sums: RowSums | None = None
-        last: _Step | None = None
+        last: Step | None = None
         while last is None or ends[-1] < n_rows:
             begin = ends[-1]
             ends.append(begin + 1 if begin < self.n_first else min(begin + size, n_rows))
@@ -306,8 +168,6 @@ class _Path:
         back_up: list[Array] = []
         back_down: list[Array] = []
         for k in reversed(range(len(up))):
-            step = last if k == len(up) - 1 else step
-            assert step is not None
             sums = subtract_row_sums(sums, step.sums)
             before = self._step(ends[k - 1], ends[k]) if k else None
             here = self._look(ends[k], sums if k else None, step, before)
@@ -320,17 +180,17 @@ class _Path:
         total, gap = _bridge_both(up, down, back_up, back_down)
         return total + self._log_child_orders(), gap
 
-    def _step(self, begin: int, end: int) -> _Step:
+    def _step(self, begin: int, end: int) -> Step:
         """Pinning of rows that stand from ``begin`` to ``end`` in order."""
         rows = self._rows(self.order[begin:end])
         sums = self.pins.sums(rows)
         if begin >= self.n_first:
-            return _PlainStep(rows, sums)
+            return PlainStep(rows, sums)
         edges = self.edges[self.order[begin]]
-        return _NamingStep(self.model, rows, sums, edges, self.naming, begin)
+        return NamingStep(self.model, rows, sums, edges, self.naming, begin)
 
     def _look(
-        self, pinned: int, sums: RowSums | None, step: _Step | None, last: _Step | None
+        self, pinned: int, sums: RowSums | None, step: Step | None, last: Step | None
     ) -> tuple[Array, Array]:
         """Sweeps with some rows pinned: f of the step ahead, and −f of the last one."""
         free = self._rows(self.order[pinned:])
@@ -434,7 +294,7 @@ class _Path:
         """
         graph, total = self.model.graph, 0.0
         members = self.pins.circuit.scope.partition_counts()
-        for level, different in enumerate(_told_apart(graph, self.edges)):
+        for level, different in enumerate(told_apart(graph, self.edges)):
             settled = (members[level] >= _SETTLED).all(axis=1)
             total -= float((different & settled).sum() * gammaln(graph.children + 1))
         return total
@@ -457,56 +317,3 @@ def _bridge_both(
 
 def _next_size(size: int, up: Array) -> int:
     return max(1, round(size * float(np.clip(_STEP / max(up.std(), 1e-3), 0.4, 2.0))))
-
-
-def _visits(graph: RegionGraph, edges: IntArray) -> list[list[tuple[IntArray, IntArray]]]:
-    """(region, node) arrays of all visited places, per level below the root."""
-    zero = np.zeros(len(edges), dtype=np.int64)
-    visited, levels, v = [(zero, zero)], [], 0
-    for level in range(graph.levels):
-        below: list[tuple[IntArray, IntArray]] = []
-        for region, _ in visited:
-            below += children_of(graph, level, region, edges[:, v])
-            v += 1
-        visited = below
-        levels.append(below)
-    return levels
-
-
-def _first_visits(graph: RegionGraph, edges: IntArray) -> IntArray:
-    """Rows (of edges) that are the first to visit a node."""
-    first = [
-        np.unique(region * graph.nodes[level + 1] + node, return_index=True)[1]
-        for level, places in enumerate(_visits(graph, edges))
-        for region, node in places
-    ]
-    return np.unique(np.concatenate(first))
-
-
-def _told_apart(graph: RegionGraph, edges: IntArray) -> list[NDArray[np.bool_]]:
-    """Whether trees tell the children of a partition apart; shape (partitions,) per level.
-
-    They do not if what trees do in one child follows from what they do in the other, and the other
-    way round: then other names undo a change of places.
-    """
-    result = []
-    first = 0
-    for level, below in enumerate(_visits(graph, edges)):
-        first += graph.children**level  # of the edges below this level
-        different = np.zeros(graph.regions[level] * graph.branching[level], dtype=bool)
-        deeper = level + 1 < graph.levels
-        for place in range(0, len(below), graph.children):
-            partition = below[place][0] // graph.children
-            done = []
-            for c in range(place, place + graph.children):
-                edge = edges[:, first + c] if deeper else 0
-                done.append(below[c][1] * (edges.max() + 1) + edge)
-            for other in done[1:]:
-                pairs = np.unique(np.stack([partition, done[0], other]), axis=1)
-                times = [
-                    np.bincount(np.unique(part, axis=1)[0], minlength=len(different))
-                    for part in (pairs, pairs[:2], pairs[::2])
-                ]
-                different |= (times[0] > times[1]) | (times[0] > times[2])
-        result.append(different)
-    return result

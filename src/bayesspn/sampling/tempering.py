@@ -236,9 +236,8 @@ def sweep_with_rungs(
         gaps = -np.diff(np.log(np.append(powers, 1.0))[::-1])
         gain = min(_LARGEST_GAIN, _GAIN / sweep)
         gaps *= np.exp(gain * (accepted[::-1] - (1.0 - _REFUSED)))
-        powers = np.maximum(np.exp(-np.cumsum(gaps))[::-1], _SMALLEST_POWER)
-        # powers at the limit still ascend
-        powers = powers * np.exp(1e-6 * np.arange(len(powers)))
+        gaps *= min(1.0, -np.log(_SMALLEST_POWER) / gaps.sum())
+        powers = np.exp(-np.cumsum(gaps))[::-1]
     return ladder.states[-1], Rungs(powers, ladder.states[:-1]), info
 
 
