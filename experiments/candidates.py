@@ -22,10 +22,11 @@ from bayesspn import BayesianSPN, RegionGraph
 from bayesspn.leaves.family import Array
 from bayesspn.tables import Schema
 
-#: Rows that the evidence is computed on, at most: a sample of the training rows.
-EVIDENCE_ROWS = 2_000
+#: Cells that the evidence is computed on, at most: those of a sample of the training rows. Few rows
+#: speak for small graphs, so the sample is as large as there is time for.
+EVIDENCE_CELLS = 1_000_000
 
-_EVIDENCE_RUNS, _EVIDENCE_SWEEPS = 2, 80
+_EVIDENCE_RUNS, _EVIDENCE_SWEEPS = 2, 40
 
 
 def paper_grid() -> list[Settings]:
@@ -58,6 +59,11 @@ def _levels(columns: int) -> int:
     return min(6, max(1, math.ceil(math.log2(columns)) - 2))
 
 
+def _states(rows: int) -> int:
+    """Nodes of a region: more rows get more."""
+    return 8 if rows < 1_000 else 16 if rows < 10_000 else 24
+
+
 def wide_candidates(rows: int, columns: int) -> list[Settings]:
     """Graphs with shared products and learned priors, by the shape of the table.
 
@@ -66,13 +72,25 @@ def wide_candidates(rows: int, columns: int) -> list[Settings]:
     Examples
     --------
     >>> [settings.graph.partitions for settings in wide_candidates(2_000, 180)]
-    [(2, 1, 1, 1, 1, 1), (8, 1, 1, 1, 1, 1), (8, 1, 1), (16, 1)]
+    [(1, 1, 1, 1), (2, 1, 1, 1, 1, 1), (4, 1, 1), (4, 1, 1, 1, 1), (8, 1, 1), (8, 1, 1, 1, 1, 1)]
     """
-    states = 8 if rows < 1_000 else 16 if rows < 10_000 else 24
+    states = _states(rows)
     deep = _levels(columns)
-    shapes = ((2, deep), (8, deep), (8, max(1, deep // 2)), (16, max(1, deep // 3)))
-    unique = dict.fromkeys(shapes)
-    return [_deep(root, levels, states) for root, levels in unique]
+    middle, last = max(1, deep // 2), max(1, deep - 1)
+    shapes = ((1, middle + 1), (2, deep), (4, middle), (4, last), (8, middle), (8, deep))
+    return [_deep(root, levels, states) for root, levels in dict.fromkeys(shapes)]
+
+
+def wide_graph(rows: int, columns: int) -> Settings:
+    """The graph of the wider class where there is no choice, by the shape of the table.
+
+    Examples
+    --------
+    >>> wide_graph(2_000, 180).name
+    '4-1-1 × 16 shared'
+    """
+    states = _states(rows)
+    return _deep(4, max(1, _levels(columns) // 2), states)
 
 
 def infinite_graph(rows: int, columns: int) -> Settings:
@@ -111,7 +129,7 @@ def choose_by_evidence(
     """
     begin = time.perf_counter()
     rng = np.random.default_rng(seed)
-    rows = rng.permutation(len(training))[:EVIDENCE_ROWS]
+    rows = rng.permutation(len(training))[: EVIDENCE_CELLS // training.shape[1]]
     order = [int(number) for number in rng.permutation(len(grid))]
     found: dict[int, tuple[float, float]] = {}
     with contextlib.suppress(TimeoutError), time_limit(seconds):

@@ -17,6 +17,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterator
+from functools import partial
 
 import candidates
 import numpy as np
@@ -24,7 +25,7 @@ from problems import Problem, load_problem
 from results import Case
 from rival_runs import run_one
 from rivals.registry import Rival
-from running import Options, Outcome, Session, as_scores, parse_options, warm_up
+from running import Options, Outcome, Session, as_scores, parse_options, run_sets
 from sklearn.impute import KNNImputer
 from timed_fits import Settings, fit_for
 
@@ -42,7 +43,7 @@ QUICK_SHARES = (0.2, 0.8)
 
 NEIGHBOURS = 5
 
-#: For all shares and seeds of a data set: 3 times this is two hours and a half.
+#: For all shares and seeds of a data set: 3 times this is two hours and a half of one core.
 SECONDS_PER_SET = 3000.0
 
 CHAINS = {"paper": 1, "wide": 2}
@@ -79,11 +80,7 @@ def punch_holes(table: Array, kind: str, share: float, seed: int) -> Array:
 
 def graph_for(holes: Array, method: str) -> Settings:
     """The graph of one of ours: the paper's, or by the shape of the table."""
-    return (
-        candidates.missing_graph()
-        if method == "paper"
-        else candidates.wide_candidates(*holes.shape)[1]
-    )
+    return candidates.missing_graph() if method == "paper" else candidates.wide_graph(*holes.shape)
 
 
 def run_method(
@@ -138,10 +135,8 @@ def kinds(quick: bool, extended: bool) -> Iterator[tuple[str, float]]:
         yield from (("cells", share) for share in CELL_SHARES)
 
 
-def run(options: Options, extended: bool) -> None:
-    """Run what is missing."""
-    session = Session(options.store("figure3"), options.seconds * len(options.names))
-    warm_up()
+def run_set(extended: bool, name: str, options: Options, session: Session) -> None:
+    """Run what is missing of a data set."""
     seeds = QUICK_SEEDS if options.quick else SEEDS
     cases = [
         (kind, share, seed)
@@ -149,20 +144,18 @@ def run(options: Options, extended: bool) -> None:
         for seed in range(seeds)
     ]
     seconds = round(options.seconds / len(cases) / len(METHODS), 1)
-    for name in options.names:
-        problem = load_problem(name, options.data)
-        for kind, share, seed in cases:
-            holes = punch_holes(problem.training, kind, share, seed)
-            for method in METHODS:
-                if options.wants(method):
-                    configuration = {"seconds": seconds, "kind": kind, "share": share}
-                    if method in CHAINS:
-                        configuration["graph"] = graph_for(holes, method).name
-                    case = Case("figure3", name, method, options.seed + seed, configuration)
-                    session.attempt(
-                        case, run_method, problem, holes, method, seconds, case.seed, options
-                    )
-    session.finish()
+    problem = load_problem(name, options.data)
+    for kind, share, seed in cases:
+        holes = punch_holes(problem.training, kind, share, seed)
+        for method in METHODS:
+            if options.wants(method):
+                configuration = {"seconds": seconds, "kind": kind, "share": share}
+                if method in CHAINS:
+                    configuration["graph"] = graph_for(holes, method).name
+                case = Case("figure3", name, method, options.seed + seed, configuration)
+                session.attempt(
+                    case, run_method, problem, holes, method, seconds, case.seed, options
+                )
 
 
 if __name__ == "__main__":
@@ -170,4 +163,5 @@ if __name__ == "__main__":
     if everything:
         sys.argv.remove("--extended")
     names = BINARY_NAMES if everything else NAMES
-    run(parse_options("Run Figure 3.", names, SECONDS_PER_SET), everything)
+    given = parse_options("Run Figure 3.", names, SECONDS_PER_SET)
+    run_sets("figure3", given.names, partial(run_set, everything), given)

@@ -109,8 +109,15 @@ def installed_versions(names: tuple[str, ...]) -> dict[str, str]:
 
 def describe_machine() -> dict[str, Any]:
     """Cores that this process may use, and the processor."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    cores = len(usable_cores())
     return {"cores": cores, "processor": _processor(), "load": round(os.getloadavg()[0], 1)}
+
+
+def usable_cores() -> list[int]:
+    """Cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return sorted(os.sched_getaffinity(0))
+    return list(range(os.cpu_count() or 1))
 
 
 def _processor() -> str:

@@ -9,6 +9,7 @@ scores that are not finite has a result that says so. Results go to the files of
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,7 @@ from results import Case
 from rivals.exchange import Task
 from rivals.process import run_rival
 from rivals.registry import RIVALS, Rival
-from running import Options, Outcome, Session, as_scores, parse_options
+from running import Options, Outcome, Session, as_scores, parse_options, run_sets
 
 from bayesspn.datasets import BINARY_NAMES, MIXED_NAMES
 
@@ -63,26 +64,25 @@ def rivals_for(binary: bool) -> dict[str, Rival]:
     }
 
 
+def run_set(experiment: str, name: str, options: Options, session: Session) -> None:
+    """Run what is missing of a data set."""
+    rivals = rivals_for(experiment == "table1")
+    problem = load_problem(name, options.data, resolved=True)
+    for method, rival in rivals.items():
+        applies = problem.continuous or not rival.part
+        if options.wants(method) and applies:
+            seconds = round(options.seconds / len(rivals), 1)
+            configuration = {"seconds": seconds, "setting": rival.setting}
+            case = Case(experiment, name, method, options.seed, configuration)
+            session.attempt(case, run_one, problem, rival, seconds, options.seed, options.rivals)
+
+
 def run(options: Options) -> None:
     """Run what is missing, first all binary data sets and then the heterogeneous ones."""
     for experiment, names in (("table1", BINARY_NAMES), ("table2", MIXED_NAMES)):
         wanted = [name for name in options.names if name in names]
-        if not wanted:
-            continue
-        rivals = rivals_for(experiment == "table1")
-        session = Session(options.store(experiment), options.seconds * len(wanted))
-        for name in wanted:
-            problem = load_problem(name, options.data, resolved=True)
-            for method, rival in rivals.items():
-                applies = problem.continuous or not rival.part
-                if options.wants(method) and applies:
-                    seconds = round(options.seconds / len(rivals), 1)
-                    configuration = {"seconds": seconds, "setting": rival.setting}
-                    case = Case(experiment, name, method, options.seed, configuration)
-                    session.attempt(
-                        case, run_one, problem, rival, seconds, options.seed, options.rivals
-                    )
-        session.finish()
+        if wanted:
+            run_sets(experiment, wanted, partial(run_set, experiment), options)
 
 
 if __name__ == "__main__":

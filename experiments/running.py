@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import argparse
+import multiprocessing
 import os
 import sys
 import time
 import traceback
 from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numba
 import numpy as np
-from results import Case, Result, Scores, Store
+from results import Case, Result, Scores, Store, usable_cores
 from timed_fits import MOST_DRAWS
 
 from bayesspn import Key, Model, Posterior, RegionGraph, encode_rows, run_chain, start_chain
@@ -48,6 +51,8 @@ class Options:
         Folder of the rivals' environments.
     methods : tuple of str
         Methods to run; empty for all.
+    jobs : int
+        Data sets that run side by side, each on one core.
     """
 
     data: Path | None
@@ -58,6 +63,7 @@ class Options:
     seed: int
     rivals: Path
     methods: tuple[str, ...]
+    jobs: int
 
     @property
     def draws(self) -> int:
@@ -88,7 +94,7 @@ def parse_options(
     names : sequence of str
         Data sets that there are.
     seconds : float
-        Seconds per data set, unless the command line says otherwise.
+        Seconds per data set on one core, unless the command line says otherwise.
     arguments : sequence of str, default=None
         In place of the command line.
     quick_names : sequence of str, default=()
@@ -103,7 +109,12 @@ def parse_options(
     add("--seconds-per-set", type=float, metavar="SECONDS", help=f"default {seconds:g}")
     add("--quick", action="store_true", help="a rough table in ten minutes")
     add("--seed", type=int, default=0)
-    add("--threads", type=int, help="cores to use, all by default")
+    add(
+        "--jobs",
+        type=int,
+        default=len(usable_cores()),
+        help="data sets side by side, on a core each",
+    )
     add(
         "--rivals",
         type=Path,
@@ -113,9 +124,8 @@ def parse_options(
     given = parser.parse_args(arguments)
     usual = quick_names if given.quick and quick_names else names
     chosen = tuple(name for name in names if name in (given.only or usual))
-    limit = given.seconds_per_set or (QUICK_SECONDS / len(usual) if given.quick else seconds)
-    if given.threads:
-        numba.set_num_threads(given.threads)
+    quick = QUICK_SECONDS * min(given.jobs, len(usual)) / len(usual)
+    limit = given.seconds_per_set or (quick if given.quick else seconds)
     return Options(
         data=given.data,
         results=given.results,
@@ -125,6 +135,7 @@ def parse_options(
         seed=given.seed,
         rivals=Path(given.rivals),
         methods=tuple(given.method or ()),
+        jobs=given.jobs,
     )
 
 
@@ -141,23 +152,16 @@ class Outcome:
 
 
 class Session:
-    """Runs the cases of an experiment that have no result yet, and adds up the time.
+    """Runs the cases of an experiment that have no result yet, and counts them.
 
     Parameters
     ----------
     store : Store
-    planned : float
-        Most seconds that all cases together are meant to take, to be printed.
     """
 
-    def __init__(self, store: Store, planned: float) -> None:
+    def __init__(self, store: Store) -> None:
         self._store, self._done = store, store.done()
-        self._begin = time.perf_counter()
         self.ran = self.failed = self.skipped = 0
-        say(f"results go to {store.path}; {len(self._done)} are there")
-        say(
-            f"time limits add up to {spell_seconds(planned)} at most, without what is there already"
-        )
 
     def attempt(self, case: Case, action: Callable[..., Outcome], *arguments: Any) -> None:
         """Run a case, by calling the action, unless it has a result; a failure is a result."""
@@ -184,10 +188,54 @@ class Session:
         told = result.error or f"{result.mean:.4f}"
         say(f"{title}: {told} ({spell_seconds(time.perf_counter() - begin)})")
 
-    def finish(self) -> None:
-        """Print how many cases there were, and how long they took."""
-        total = spell_seconds(time.perf_counter() - self._begin)
-        say(f"{self.ran} run ({self.failed} failed), {self.skipped} there already; {total} in all")
+
+#: Runs the cases of one data set.
+RunSet = Callable[[str, Options, Session], None]
+
+
+def run_sets(
+    experiment: str, names: Sequence[str], run_set: RunSet, options: Options
+) -> tuple[int, int, int]:
+    """Run what is missing of every data set, several sets side by side, each on one core.
+
+    Returns
+    -------
+    ran, failed, skipped : int
+        Numbers of cases.
+    """
+    store, begin = options.store(experiment), time.perf_counter()
+    jobs = min(options.jobs, len(names))
+    planned = options.seconds * -(-len(names) // jobs)
+    say(f"results go to {store.path}; {len(store.done())} are there")
+    say(f"time limits add up to {spell_seconds(planned)} at most, without what is there already")
+    warm_up()
+    work = partial(_run_set, run_set, store, options)
+    if jobs == 1:
+        counts = [work(name) for name in names]
+    else:
+        spawn = multiprocessing.get_context("spawn")
+        cores = spawn.SimpleQueue()
+        for core in usable_cores():
+            cores.put(core)
+        with ProcessPoolExecutor(jobs, spawn, _stay_on_a_core, (cores,)) as pool:
+            counts = list(pool.map(work, names))
+    ran, failed, skipped = (sum(numbers) for numbers in zip(*counts, strict=True))
+    total = spell_seconds(time.perf_counter() - begin)
+    say(f"{ran} run ({failed} failed), {skipped} there already; {total} in all")
+    return ran, failed, skipped
+
+
+def _stay_on_a_core(cores: Any) -> None:
+    """Keep this process, and the rivals that it starts, on a core of its own, where that works."""
+    if hasattr(os, "sched_setaffinity") and not cores.empty():
+        os.sched_setaffinity(0, {cores.get()})
+
+
+def _run_set(run_set: RunSet, store: Store, options: Options, name: str) -> tuple[int, int, int]:
+    numba.set_num_threads(1)
+    session = Session(store)
+    run_set(name, options, session)
+    return session.ran, session.failed, session.skipped
 
 
 def check_scores(outcome: Outcome) -> Outcome:

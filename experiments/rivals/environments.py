@@ -7,6 +7,7 @@ makes some of them beforehand.
 
 from __future__ import annotations
 
+import fcntl
 import subprocess
 import sys
 from pathlib import Path
@@ -40,8 +41,11 @@ def python_of(folder: Path, name: str) -> Path:
     if name == OWN:
         return Path(sys.executable)
     python = folder / name / "bin" / "python"
-    if not python.is_file() or not (folder / name / ".ready").is_file():
-        _make(folder / name, PACKAGES[name])
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / f"{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # another process may be making it right now
+        if not python.is_file() or not (folder / name / ".ready").is_file():
+            _make(folder / name, PACKAGES[name])
     return python
 
 

@@ -9,7 +9,7 @@ from problems import Problem, find_resolution, resolve, restore_zeros
 from running import parse_options
 from significance import compare
 from table1 import configure
-from timed_fits import Settings, TimedChain, build_model, fit_for
+from timed_fits import Settings, TimedChain, build_model, choose_by_validation, fit_for
 
 from bayesspn import Key, RegionGraph, encode_rows
 from bayesspn.datasets import BINARY_NAMES, MIXED_NAMES
@@ -138,6 +138,30 @@ def test_timed_fit_keeps_later_draws_and_learns(twins):
     assert all(1 <= len(draws) <= 5 for draws in fit.posterior.draws)
     scores = fit.posterior.score_samples(np.array([[0.0, 0, 1, 1], [0, 1, 0, 1]]))
     assert scores[0] > scores[1] + 2
+
+
+def test_number_of_chains_by_their_speed(twins, monkeypatch):
+    table, schema = twins
+    settings = Settings(RegionGraph(1, 2, leaves=3))
+    chains = {}
+    for sweeps in (1, 10**6):
+        monkeypatch.setattr("timed_fits._SWEEPS", sweeps)
+        chains[sweeps] = fit_for(0.4, settings, schema, table, seed=0).sweeps
+    assert len(chains[1]) == 32
+    assert len(chains[10**6]) == 2
+    # a chain that told the speed goes on: it has not more than its share
+    assert chains[10**6][0] < 3 * chains[10**6][1]
+
+
+def test_choice_by_valid_rows_finds_the_graph_that_can(twins):
+    # a graph without a second leaf says that columns are independent
+    table, schema = twins
+    able, unable = (Settings(RegionGraph(1, 2, leaves=leaves)) for leaves in (4, 1))
+    chosen, scores = choose_by_validation(
+        1.0, [unable, able, unable], schema, table[:100], table[100:], seed=0
+    )
+    assert chosen is able
+    assert scores[able.name] > scores[unable.name] + 0.5
 
 
 def test_fixed_structure_stays(twins):

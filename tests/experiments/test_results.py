@@ -4,11 +4,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numba
 import numpy as np
 import pytest
 import results
 from results import Case, Result, Store, decode_scores, encode_scores, from_line, to_line
-from running import Options, Outcome, Session, parse_options
+from running import Options, Outcome, Session, parse_options, run_sets
 
 SCORES = np.random.default_rng(0).normal(-6.0, 2.0, size=500).astype(np.float32)
 
@@ -82,7 +83,7 @@ def test_two_processes_share_a_file(tmp_path):
     assert sorted(found) == [(name, number) for name in "ab" for number in range(20)]
 
 
-def test_stopped_run_goes_on(tmp_path, capsys):
+def test_stopped_run_goes_on(tmp_path):
     store, called = Store(tmp_path / "table1.jsonl"), []
 
     def succeed(value):
@@ -93,16 +94,39 @@ def test_stopped_run_goes_on(tmp_path, capsys):
         raise KeyboardInterrupt
 
     cases = [Case("table1", "nltcs", "wide", seed) for seed in range(3)]
-    session = Session(store, 3.0)
+    session = Session(store)
     session.attempt(cases[0], succeed, 0)
     with pytest.raises(KeyboardInterrupt):
         session.attempt(cases[1], stop)
-    again = Session(store, 3.0)
+    again = Session(store)
     for case in cases:
         again.attempt(case, succeed, case.seed)
-    again.finish()
     assert called == [0, 1, 2]
-    assert "2 run (0 failed), 1 there already" in capsys.readouterr().err
+    assert (again.ran, again.failed, again.skipped) == (2, 0, 1)
+
+
+def use_a_core(name, options, session):
+    """Run a case that tells how many threads it may use."""
+    threads = np.array([numba.get_num_threads()], dtype=np.float32)
+    session.attempt(Case("table1", name, "wide", 0), lambda: Outcome({"fit": 0.0}, threads))
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_data_sets_run_side_by_side_on_a_core_each(tmp_path, capsys, jobs):
+    names = ("a", "b", "c")
+    options = parse_options("", names, 1.0, ["--results", str(tmp_path), "--jobs", jobs])
+    before = numba.get_num_threads()
+    try:
+        assert run_sets("table1", names, use_a_core, options) == (3, 0, 0)
+        assert run_sets("table1", names, use_a_core, options) == (0, 0, 3)
+    finally:
+        numba.set_num_threads(before)
+    found = list(options.store("table1"))
+    assert sorted(result.case.data for result in found) == list(names)
+    assert all(result.mean == 1.0 for result in found)
+    if jobs == "2" and len(results.usable_cores()) > 1:
+        assert all(result.machine["cores"] == 1 for result in found)
+    assert "0 run (0 failed), 3 there already" in capsys.readouterr().err
 
 
 def test_errors_and_scores_that_are_not_finite_fail(tmp_path):
@@ -110,7 +134,7 @@ def test_errors_and_scores_that_are_not_finite_fail(tmp_path):
         raise ZeroDivisionError("no rows")
 
     store = Store(tmp_path / "table1.jsonl")
-    session = Session(store, 1.0)
+    session = Session(store)
     session.attempt(Case("table1", "nltcs", "a", 0), fail)
     bad = np.array([-1.0, np.nan, -np.inf], dtype=np.float32)
     session.attempt(Case("table1", "nltcs", "b", 0), lambda: Outcome({}, bad))
@@ -126,10 +150,11 @@ def test_options(tmp_path, monkeypatch):
     usual = parse_options("", names, 100.0, [])
     assert isinstance(usual, Options)
     assert (usual.names, usual.seconds, usual.rivals) == (names, 100.0, tmp_path)
-    quick = parse_options("", names, 100.0, ["--quick", "--only", "c", "--method", "x"])
-    assert (quick.names, quick.seconds) == (("c",), 150.0)
+    two = ["--quick", "--jobs", "2"]
+    quick = parse_options("", names, 100.0, [*two, "--only", "c", "--method", "x"])
+    assert (quick.names, quick.seconds) == (("c",), 300.0)
     assert quick.wants("x")
     assert not quick.wants("y")
     assert quick.store("table1").path.name == "table1-quick.jsonl"
-    few = parse_options("", names, 100.0, ["--quick"], quick_names=("b",))
+    few = parse_options("", names, 100.0, two, quick_names=("b",))
     assert (few.names, few.seconds) == (("b",), 600.0)
