@@ -98,12 +98,25 @@ def table1_section(results: Sequence[Result]) -> str:
     heads += ["best in 2019", "best published", "our time"]
     total = [result for result in results if result.case.method in _OURS_1]
     text = (
-        f"All of ours took {spell_seconds(spent(total))}. A question mark: the figure is doubtful, "
+        f"All of ours took {spell_seconds(spent(total))} of one core; {_limits_of(grid)}. "
+        "A question mark: the figure is doubtful, "
         f"or comes from a column that was not checked against its source. {_compared_graphs(grid)}"
     )
     parts = ["## Table 1: binary data sets", markdown(heads, lines), text, _count_table(grid)]
     parts.append(_rivals_table(grid, BINARY_NAMES, "wide", "binary"))
     return "\n\n".join(filter(None, parts))
+
+
+def _limits_of(grid: Grid) -> str:
+    """The time limits of our columns, in words."""
+    shown = []
+    for method, title in _OURS_1.items():
+        limits = {
+            row[method].case.configuration["seconds"] for row in grid.values() if method in row
+        }
+        if limits:
+            shown.append(f"{title} {' or '.join(spell_seconds(s) for s in sorted(limits))}")
+    return f"limits per data set: {', '.join(shown)}"
 
 
 def _compared_graphs(grid: Grid) -> str:

@@ -2,12 +2,12 @@
 
     python experiments/table1.py [--quick] [--data FOLDER] [--only NAME] [--seconds-per-set S]
 
-Every data set has a time limit, shared by our three columns:
+Every data set has one core and a time limit, shared by our three columns:
 
 - ``paper``: the paper's own graphs and priors; the graph with the highest evidence on a sample of
   the training rows, then one chain;
 - ``wide``: our wider class with learned priors; the graph that scores valid rows best after a short
-  chain on train rows, then several chains on all training rows, averaged;
+  chain on train rows, then as many chains on all training rows as there is time for, averaged;
 - ``infinite``: an infinite mixture of networks, its graph by the shape of the table.
 
 Test rows are used once, for the scores. Rivals are run by ``experiments/rival_runs.py``.
