@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesspn.leaves.family import Array, Family
+from bayesspn.leaves.family import Array, Family, join_last, split_last
 from bayesspn.leaves.gamma_draws import draw_limited_gamma
 from bayesspn.leaves.heavy import EXPONENTIAL, heavy_moments, log_heavy_mass
 from bayesspn.leaves.survival import exponential_moments, log_survival_mass
@@ -52,18 +52,18 @@ class Exponential(Family):
     def hyper(self, phi: Array, constants: Array) -> Array:
         a = np.exp(phi[..., 0])
         limit = np.broadcast_to(constants[..., 1], a.shape)
-        return np.stack([a, a * np.exp(phi[..., 1]), limit], axis=-1)
+        return join_last(a, a * np.exp(phi[..., 1]), limit)
 
     def posterior(self, hyper: Array, n: Array, totals: Array) -> Array:
-        a, b, limit = np.moveaxis(hyper, -1, 0)
-        return np.stack(np.broadcast_arrays(a + n, b + totals[..., 0], limit), axis=-1)
+        a, b, limit = split_last(hyper)
+        return join_last(a + n, b + totals[..., 0], limit)
 
     def log_normaliser(self, hyper: Array) -> Array:
-        a, b, limit = np.moveaxis(hyper, -1, 0)
+        a, b, limit = split_last(hyper)
         return log_gamma(a) - a * np.log(b) + log_gammainc(a, b * limit)
 
     def draw_parameters(self, rng: np.random.Generator, hyper: Array) -> tuple[Array, Array]:
-        a, b, limit = np.moveaxis(hyper, -1, 0)
+        a, b, limit = split_last(hyper)
         # the smallest positive rate still has a finite logarithm
         rate = np.maximum(draw_limited_gamma(rng, a, b, limit), np.finfo(float).tiny)
         return -rate[..., None], -np.log(rate)

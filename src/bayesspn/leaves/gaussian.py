@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesspn.leaves.family import Array, Family
+from bayesspn.leaves.family import Array, Family, join_last, split_last
 from bayesspn.leaves.gamma_draws import draw_limited_gamma
 from bayesspn.leaves.heavy import GAUSSIAN, heavy_moments, log_heavy_mass
 from bayesspn.leaves.normal import log_normal_mass, normal_moments
@@ -75,24 +75,23 @@ class Gaussian(Family):
         return np.concatenate([phi[..., :1], np.exp(phi[..., 1:]), limit[..., None]], axis=-1)
 
     def posterior(self, hyper: Array, n: Array, totals: Array) -> Array:
-        m, kappa, a, b, limit = np.moveaxis(hyper, -1, 0)
+        m, kappa, a, b, limit = split_last(hyper)
         total, square = totals[..., 0], totals[..., 1]
         kappa_n = kappa + n
         mean = total / np.where(n > 0, n, 1.0)  # counts are fractions when densities are tempered
         scatter = np.maximum(square - total * mean, 0.0)
         b_n = b + 0.5 * (scatter + kappa * n / kappa_n * (mean - m) ** 2)
         m_n = (kappa * m + total) / kappa_n
-        parts = np.broadcast_arrays(m_n, kappa_n, a + 0.5 * n, b_n, limit)
-        return np.stack(parts, axis=-1)
+        return join_last(m_n, kappa_n, a + 0.5 * n, b_n, limit)
 
     def log_normaliser(self, hyper: Array) -> Array:
-        _, kappa, a, b, limit = np.moveaxis(hyper, -1, 0)
+        _, kappa, a, b, limit = split_last(hyper)
         unlimited = log_gamma(a) - a * np.log(b) - 0.5 * np.log(kappa)
         with np.errstate(over="ignore"):
             return unlimited + log_gammainc(a, b * limit)
 
     def log_predictive(self, hyper: Array, statistics: Array, log_base: Array) -> Array:
-        m, kappa, a, b, limit = (part[..., None] for part in np.moveaxis(hyper, -1, 0))
+        m, kappa, a, b, limit = (part[..., None] for part in split_last(hyper))
         after = a + 0.5
         # what depends on the values, in place: they are many
         result = statistics[:, 0] - m
@@ -112,7 +111,7 @@ class Gaussian(Family):
         return result
 
     def draw_parameters(self, rng: np.random.Generator, hyper: Array) -> tuple[Array, Array]:
-        m, kappa, a, b, limit = np.moveaxis(hyper, -1, 0)
+        m, kappa, a, b, limit = split_last(hyper)
         # the smallest positive precision still has a finite logarithm
         precision = np.maximum(draw_limited_gamma(rng, a, b, limit), 1e-280)
         mean = m + rng.standard_normal(precision.shape) / np.sqrt(kappa * precision)

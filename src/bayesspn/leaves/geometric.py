@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from bayesspn.leaves.counts import Counts
-from bayesspn.leaves.family import Array
+from bayesspn.leaves.family import Array, join_last
 from bayesspn.leaves.gamma_draws import draw_log_gamma
 from bayesspn.leaves.sums import BETA_GEOMETRIC, GEOMETRIC, count_moments, log_count_mass
 from bayesspn.leaves.survival import log_survival_mass
@@ -34,10 +34,10 @@ class Geometric(Counts):
     def hyper(self, phi: Array, constants: Array) -> Array:
         strength = np.exp(phi[..., 0])
         odds = np.exp(phi[..., 1]) / constants[..., 0]
-        return np.stack([strength * odds / (1 + odds), strength / (1 + odds)], axis=-1)
+        return join_last(strength * odds / (1 + odds), strength / (1 + odds))
 
     def posterior(self, hyper: Array, n: Array, totals: Array) -> Array:
-        return hyper + np.stack(np.broadcast_arrays(n, totals[..., 0]), axis=-1)
+        return hyper + join_last(n, totals[..., 0])
 
     def log_normaliser(self, hyper: Array) -> Array:
         a, b = hyper[..., 0], hyper[..., 1]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from bayesspn.leaves.counts import Counts
-from bayesspn.leaves.family import Array
+from bayesspn.leaves.family import Array, join_last
 from bayesspn.leaves.gamma_draws import draw_log_gamma
 from bayesspn.leaves.sums import NEGATIVE_BINOMIAL, POISSON, count_moments, log_count_mass
 from bayesspn.special import log_gamma, log_rising
@@ -31,10 +31,10 @@ class Poisson(Counts):
 
     def hyper(self, phi: Array, constants: Array) -> Array:
         a = np.exp(phi[..., 0])
-        return np.stack([a, a / (constants[..., 0] * np.exp(phi[..., 1]))], axis=-1)
+        return join_last(a, a / (constants[..., 0] * np.exp(phi[..., 1])))
 
     def posterior(self, hyper: Array, n: Array, totals: Array) -> Array:
-        return hyper + np.stack(np.broadcast_arrays(totals[..., 0], n), axis=-1)
+        return hyper + join_last(totals[..., 0], n)
 
     def log_normaliser(self, hyper: Array) -> Array:
         return log_gamma(hyper[..., 0]) - hyper[..., 0] * np.log(hyper[..., 1])

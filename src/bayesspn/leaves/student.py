@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from bayesspn.leaves.family import Array
+from bayesspn.leaves.family import Array, split_last
 from bayesspn.special import log_gammainc
 
 
@@ -29,7 +29,7 @@ def log_student_mass(hyper: Array, low: Array, high: Array) -> Array:
 
     hyper (..., 5), low and high (...) in the family's own units.
     """
-    m, kappa, a, b, limit = np.moveaxis(hyper, -1, 0)
+    m, kappa, a, b, limit = split_last(hyper)
     a, b, below, above, limit = np.broadcast_arrays(a, b, low - m, high - m, limit)
     half = kappa / (2.0 * (kappa + 1.0))
     straddles = (below <= 0) & (above >= 0)
