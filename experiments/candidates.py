@@ -26,7 +26,8 @@ from bayesspn.tables import Schema
 #: speak for small graphs, so the sample is as large as there is time for.
 EVIDENCE_CELLS = 1_000_000
 
-_EVIDENCE_RUNS, _EVIDENCE_SWEEPS = 2, 40
+#: How the evidence is estimated: what `BayesianSPN.log_evidence` is told.
+EVIDENCE = {"runs": 2, "sweeps": 40}
 
 
 def paper_grid() -> list[Settings]:
@@ -135,9 +136,7 @@ def choose_by_evidence(
     with contextlib.suppress(TimeoutError), time_limit(seconds):
         for number in order:
             estimator = _estimator(grid[number], schema, seed)
-            found[number] = estimator.log_evidence(
-                training[rows], runs=_EVIDENCE_RUNS, sweeps=_EVIDENCE_SWEEPS
-            )
+            found[number] = estimator.log_evidence(training[rows], **EVIDENCE)
     best = max(found, key=lambda number: found[number][0], default=order[0])
     evidence = {str(number): found[number] for number in sorted(found)}
     return EvidenceChoice(grid[best], evidence, len(rows), time.perf_counter() - begin)

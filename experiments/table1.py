@@ -125,11 +125,14 @@ def configure(problem: Problem, method: str, seconds: float, options: Options) -
         "wide": candidates.wide_candidates(*problem.training.shape),
         "infinite": [candidates.infinite_graph(*problem.training.shape)],
     }[method]
-    return {
+    configuration = {
         "seconds": seconds,
         "chains": _chains(method, options),
         "graphs": [settings.name for settings in graphs],
     }
+    if method == "paper":
+        configuration["evidence"] = {"cells": candidates.EVIDENCE_CELLS, **candidates.EVIDENCE}
+    return configuration
 
 
 def score_chains(fit: Fit, problem: Problem) -> Array:
