@@ -27,7 +27,7 @@ from bayesspn.tables import Schema
 EVIDENCE_CELLS = 1_000_000
 
 #: How the evidence is estimated: what `BayesianSPN.log_evidence` is told.
-EVIDENCE = {"runs": 2, "sweeps": 40}
+EVIDENCE: dict[str, Any] = {"runs": 2, "sweeps": 40}
 
 
 def paper_grid() -> list[Settings]:

@@ -125,7 +125,7 @@ def configure(problem: Problem, method: str, seconds: float, options: Options) -
         "wide": candidates.wide_candidates(*problem.training.shape),
         "infinite": [candidates.infinite_graph(*problem.training.shape)],
     }[method]
-    configuration = {
+    configuration: dict[str, object] = {
         "seconds": seconds,
         "chains": _chains(method, options),
         "graphs": [settings.name for settings in graphs],
