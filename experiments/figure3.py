@@ -35,7 +35,7 @@ from bayesspn.leaves.family import Array
 NAMES = ("tmovie", "cwebkb", "bbc")
 ROW_SHARES = (0.2, 0.4, 0.6, 0.8)
 CELL_SHARES = (0.1, 0.3, 0.5, 0.7, 0.9)
-SEEDS = 5
+SEEDS = 3
 
 #: Quick runs: imputation takes its time, whatever the limit.
 QUICK_SEEDS = 1
