@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -65,7 +66,8 @@ def time_rival(python: Path, table: Table, graph: RegionGraph, threads: int) -> 
         command += ["--edges", str(count_edges(graph, table.test.shape[1]))]
         command += ["--depth", str(graph.depth), "--repetitions", str(graph.n_paths)]
         command += ["--threads", str(threads)]
-        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+        paths = os.environ | {"PYTHONPATH": str(HERE.parent / "experiments")}
+        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, env=paths)
     return list(json.loads(done.stdout))
 
 

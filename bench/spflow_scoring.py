@@ -7,7 +7,7 @@ nothing is learned: they do not matter for speed.
 
     python spflow_scoring.py ROWS.npz --edges N --depth D --repetitions R --threads 2
 
-ROWS.npz holds binary arrays train and test.
+ROWS.npz holds binary arrays train and test; the folder `experiments` is on PYTHONPATH.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-import networkx
 import numpy as np
 import psutil
 import torch
-from spflow.learn.learn_spn import cluster_by_kmeans, learn_spn
+from rivals.spflow_learnspn import cluster_rows, partition_by_g_test
+from spflow.learn.learn_spn import learn_spn
 from spflow.meta import Scope
 from spflow.modules.einsum.einsum_layer import EinsumLayer
 from spflow.modules.einsum.linsum_layer import LinsumLayer
@@ -37,7 +37,6 @@ from spflow.zoo.rat.rat_spn import RatSPN
 
 BATCHES = (1024, 256, 64, 16)
 ROUNDS = 2
-DEPENDENT = 6.63  # 1 % point of χ² with one degree of freedom
 LEARN_SECONDS = 2.0
 
 
@@ -81,32 +80,6 @@ def nearest(build: Callable[[int], Any], edges: int) -> Any:
         channels += 1
         below, above = above, build(channels + 1)
     return min((below, above), key=lambda circuit: abs(count_edges(circuit) - edges))
-
-
-def partition_by_g_test(data: Any) -> Any:
-    """Groups of dependent binary columns: the test of the LearnSPN paper.
-
-    SPFlow's own choice, randomised dependence coefficients, takes minutes for every node here.
-    """
-    ones = data.double()
-    cells = [ones, 1.0 - ones]
-    statistic = torch.zeros(data.shape[1], data.shape[1], dtype=torch.float64)
-    for a in cells:
-        for b in cells:
-            observed = a.T @ b
-            expected = torch.outer(a.sum(0), b.sum(0)) / len(data)
-            statistic += 2 * torch.xlogy(observed, observed / expected.clamp(min=1e-9))
-    groups = torch.zeros(data.shape[1], dtype=torch.int)
-    dependent = networkx.from_numpy_array((statistic > DEPENDENT).numpy())
-    for number, group in enumerate(networkx.connected_components(dependent)):
-        groups[list(group)] = number
-    return groups
-
-
-def cluster_rows(data: Any) -> Any:
-    """SPFlow's k-means, or halves where it leaves one cluster, which LearnSPN never gets out of."""
-    labels = cluster_by_kmeans(data)
-    return labels if len(labels.unique()) > 1 else torch.arange(len(data)) % 2
 
 
 def learn(train: Any, edges: int) -> Any:

@@ -8,12 +8,11 @@ import io
 from collections.abc import Callable
 from typing import Any
 
-import networkx
 import numpy as np
 import torch
 from spflow.learn.cnet import learn_cnet
 from spflow.learn.expectation_maximization import expectation_maximization
-from spflow.learn.learn_spn import cluster_by_kmeans, learn_spn
+from spflow.learn.learn_spn import learn_spn
 from spflow.meta import Scope
 from spflow.modules.leaves import Bernoulli, Categorical, Normal
 from spflow.zoo.einet.einet import Einet
@@ -21,9 +20,7 @@ from spflow.zoo.hclt.learn import learn_hclt_binary
 from spflow.zoo.rat.rat_spn import RatSPN
 
 from rivals.exchange import EarlyStopping, Reporter, Task, serve
-
-#: 0.1 % point of χ² with one degree of freedom.
-DEPENDENT = 10.83
+from rivals.spflow_learnspn import cluster_rows, partition_by_g_test
 
 BATCH = 256
 SCORED_TOGETHER = 512
@@ -52,32 +49,6 @@ def leaf_modules(task: Task, channels: int, repetitions: int = 1) -> list[Any]:
             kind = Normal
         modules.append(kind(scope=Scope(columns), validate_args=False, **options))
     return modules
-
-
-def partition_by_g_test(data: Any) -> Any:
-    """Groups of dependent binary columns: the test of the LearnSPN paper.
-
-    SPFlow's own choice, randomised dependence coefficients, takes minutes for every node here.
-    """
-    ones = data.double()
-    cells = [ones, 1.0 - ones]
-    statistic = torch.zeros(data.shape[1], data.shape[1], dtype=torch.float64)
-    for a in cells:
-        for b in cells:
-            observed = a.T @ b
-            expected = torch.outer(a.sum(0), b.sum(0)) / len(data)
-            statistic += 2 * torch.xlogy(observed, observed / expected.clamp(min=1e-9))
-    groups = torch.zeros(data.shape[1], dtype=torch.int)
-    dependent = networkx.from_numpy_array((statistic > DEPENDENT).numpy())
-    for number, group in enumerate(networkx.connected_components(dependent)):
-        groups[list(group)] = number
-    return groups
-
-
-def cluster_rows(data: Any) -> Any:
-    """SPFlow's k-means, or halves where it leaves one cluster, which LearnSPN never gets out of."""
-    labels = cluster_by_kmeans(data)
-    return labels if len(labels.unique()) > 1 else torch.arange(len(data)) % 2
 
 
 def learn_structure(task: Task, training: Any) -> Any:
