@@ -8,19 +8,13 @@ Nothing is edited afterwards. What has not been run is a dash, what failed is li
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable
 from pathlib import Path
 
 import report_figures
-from report_tables import (
-    cost_section,
-    failures_section,
-    figure3_section,
-    machine_section,
-    table1_section,
-    table2_section,
-)
-from results import Result, Store
+from gathering import newest
+from report_studies import cost_section, figure3_section
+from report_tables import failures_section, machine_section, table1_section, table2_section
+from results import Store
 from running import HERE
 
 _HEAD = """# Results
@@ -29,22 +23,6 @@ Made by `make results` from the lines of results; see `docs/experiments.md` for 
 Figures are average test log-likelihoods, higher is better. Published figures are quoted, all others
 were measured by the commands named.
 """
-
-
-def newest(results: Iterable[Result]) -> list[Result]:
-    """Of every data set, method, seed and kind of holes the newest result that did not fail.
-
-    Runs with other time limits are kept apart in the files, and the last one counts. A failure
-    counts only where there is nothing else.
-    """
-    chosen: dict[tuple[object, ...], Result] = {}
-    for result in results:
-        case, holes = result.case, result.case.configuration
-        key = (case.data, case.method, case.seed, holes.get("kind"), holes.get("share"))
-        if key in chosen and result.error and not chosen[key].error:
-            continue
-        chosen[key] = result
-    return list(chosen.values())
 
 
 def write_report(folder: Path, output: Path, suffix: str = "") -> None:

@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-from report import newest, write_report
-from report_tables import ahead, time_to
+from gathering import newest, pool_seeds
+from report import write_report
+from report_studies import ahead, time_to
 from results import Case, Result, Store
 
 RNG = np.random.default_rng(0)
@@ -49,7 +50,7 @@ def test_report_shows_what_was_measured(results):
     write_report(results, output)
     text = output.read_text()
     row = next(line for line in text.splitlines() if line.startswith("| nltcs | −6.00 | −6.02"))
-    assert row.split(" | ")[3:7] == ["−6.020", "−5.960", "−5.950", "−5.990"]
+    assert row.split(" | ")[3:8] == ["−6.020", "−5.960", "−5.950", "2", "−5.990"]
     assert "| wider class | 1 | 1 | 1 | 1 |" in text
     assert "| paper's grid, run by us | 1 | 0 | 0 | 0 |" in text
     assert "1 to 1 of 15 graphs were compared" in text
@@ -86,6 +87,20 @@ def test_newest_result_counts_and_failures_only_alone():
     failed = make("table1", "nltcs", "wide", 0.0, error="no")
     assert newest([first, second, failed]) == [second]
     assert newest([failed]) == [failed]
+
+
+def test_seeds_are_averaged_by_their_chains():
+    first = make("table1", "nltcs", "wide", -6.0, details={"chain_means": [-6.1, -6.2, -6.3]})
+    second = make("table1", "nltcs", "wide", -5.0, seed=1, details={"chain_means": [-5.0]})
+    rival, other = make("table1", "nltcs", "expc", -7.0), make("table1", "nltcs", "expc", -8.0)
+    failed = make("table1", "nltcs", "wide", 0.0, seed=2, error="no")
+    pooled, *rivals = pool_seeds([second, first, rival, other, failed])
+    assert rivals == [rival, other]
+    expected = np.log(0.75 * np.exp(-6.0) + 0.25 * np.exp(-5.0))
+    assert pooled.mean == pytest.approx(expected, abs=1e-5)
+    assert pooled.details["chain_means"] == [-6.1, -6.2, -6.3, -5.0]
+    assert pooled.seconds == {"fit": 2.0, "score": 1.0}
+    assert pool_seeds([failed]) == [failed]
 
 
 def test_time_to_a_figure():
