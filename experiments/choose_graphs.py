@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import time
 import warnings
 from pathlib import Path
@@ -26,7 +25,7 @@ import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
-from reach_paper import load
+from problems import load_problem
 from report_tables import markdown
 from sklearn.exceptions import ConvergenceWarning
 from tqdm import tqdm
@@ -114,19 +113,18 @@ def list_cases(study: str, names: list[str]) -> list[Case]:
     ]
 
 
-def split(case: Case, folder: Path) -> tuple[Array, NDArray[np.bool_], Array]:
+def split(case: Case, folder: Path | None) -> tuple[Array, NDArray[np.bool_], Array]:
     """Training rows, those of them to learn from when others are held out, and test rows."""
-    training, test = load(folder, case.data)
+    problem = load_problem(case.data, folder)
+    training, test = problem.training, problem.test
     if case.study == "large":
-        with np.load(folder / f"{case.data}.npz") as parts:
-            kept = np.arange(len(training)) < len(parts["train"])
-        return training, kept, test
+        return training, np.arange(len(training)) < len(problem.train), test
     rng = np.random.default_rng(case.seed)
     training = training[rng.permutation(len(training))[: case.rows]]
     return training, np.arange(case.rows) >= case.rows // 10, test
 
 
-def run(case: Case, folder: Path) -> dict[str, Any]:
+def run(case: Case, folder: Path | None) -> dict[str, Any]:
     use_threads(1)
     training, kept, test = split(case, folder)
     effort = EFFORT[case.study]
@@ -182,7 +180,7 @@ def read_results() -> pd.DataFrame:
     return pd.DataFrame([json.loads(line) for line in lines if line.endswith("}")])
 
 
-def measure(study: str, folder: Path, names: list[str], n_jobs: int) -> None:
+def measure(study: str, folder: Path | None, names: list[str], n_jobs: int) -> None:
     known = {tuple(row) for row in read_results()[[*Case._fields]].itertuples(index=False)}
     left = [case for case in list_cases(study, names) if tuple(case) not in known]
     RESULTS.parent.mkdir(exist_ok=True)
@@ -277,13 +275,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("part", choices=["large", "small", "priors", "report"])
     parser.add_argument("names", nargs="*")
-    parser.add_argument("--data", type=Path, default=os.environ.get("BAYESSPN_DATA", "data"))
+    parser.add_argument("--data", type=Path, help="folder of the data sets")
     parser.add_argument("--jobs", type=int, default=-1)
     given = parser.parse_args()
     if given.part == "report":
         report()
     else:
-        measure(given.part, Path(given.data), given.names, given.jobs)
+        measure(given.part, given.data, given.names, given.jobs)
 
 
 if __name__ == "__main__":
