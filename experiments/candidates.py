@@ -88,10 +88,10 @@ def wide_graph(rows: int, columns: int) -> Settings:
     Examples
     --------
     >>> wide_graph(2_000, 180).name
-    '4-1-1 × 16 shared'
+    '4-1-1-1-1 × 16 shared'
     """
     states = _states(rows)
-    return _deep(4, max(1, _levels(columns) // 2), states)
+    return _deep(4, max(1, _levels(columns) - 1), states)
 
 
 def infinite_graph(rows: int, columns: int) -> Settings:
