@@ -13,6 +13,8 @@ import numpy as np
 from results import Result
 from rivals.registry import RIVALS
 
+from bayesspn.datasets import BINARY_NAMES
+
 mpl.use("Agg")
 import matplotlib.pyplot as plt
 
@@ -47,13 +49,9 @@ def draw_missing(results: Sequence[Result], folder: Path) -> list[str]:
 
 def _draw_kind(results: Sequence[Result], kind: str) -> Any:
     data = sorted({result.case.data for result in results})
-    columns = min(4, len(data))
-    rows = -(-len(data) // columns)
-    figure, panels = plt.subplots(
-        rows, columns, figsize=(3.2 * columns, 2.6 * rows), squeeze=False, layout="constrained"
-    )
+    figure, panels = _panels(data)
     published = anchors.read_missing()
-    for panel, name in zip(panels.flat, data, strict=False):
+    for panel, name in zip(panels, data, strict=True):
         for method, title in _TITLES.items():
             points: dict[float, list[float]] = defaultdict(list)
             for result in results:
@@ -71,50 +69,69 @@ def _draw_kind(results: Sequence[Result], kind: str) -> Any:
             quoted = [(p, v) for (d, m, p), v in published.items() if (d, m) == (name, method)]
             if quoted:
                 panel.plot(*zip(*sorted(quoted), strict=True), linestyle=":", label=title)
-        panel.set_title(name)
-        panel.set_xlabel(f"% of {kind} with missing cells" if kind == "rows" else "% of cells")
-    for panel in panels.flat[len(data) :]:
-        panel.set_visible(False)
-    panels[0, 0].set_ylabel("test log-likelihood")
-    # a method that has no result on one data set may have one on another
-    known = {
-        label: handle
-        for panel in panels.flat
-        for handle, label in zip(*panel.get_legend_handles_labels(), strict=True)
-    }
-    figure.legend(
-        known.values(), known.keys(), loc="outside lower center", ncols=2, frameon=False, fontsize=7
-    )
+    figure.supxlabel(f"% of {kind} with missing cells" if kind == "rows" else "% of cells missing")
+    _add_legend(figure, panels)
     return figure
 
 
 def draw_cost(cost: Sequence[Result], table1: Sequence[Result], folder: Path) -> list[str]:
-    """A figure per data set: score over time, ours in black."""
-    names = []
+    """A panel per data set: score over time, ours in black."""
+    data = [name for name in BINARY_NAMES if any(result.case.data == name for result in cost)]
+    if not data:
+        return []
+    colors = {method: f"C{number}" for number, method in enumerate(RIVALS)}
     with mpl.rc_context(_STYLE):
-        for data in sorted({result.case.data for result in cost}):
-            figure, panel = plt.subplots(figsize=(7.5, 3.4), layout="constrained")
-            ours = [r for r in cost if r.case.data == data and r.checkpoints]
+        figure, panels = _panels(data)
+        for panel, name in zip(panels, data, strict=True):
+            ours = [r for r in cost if r.case.data == name and r.checkpoints]
             for result, style in zip(ours, ("-", "--", ":"), strict=False):
                 label = f"ours, {result.case.method}"
                 panel.plot(*_steps(result), color="black", linestyle=style, label=label)
             for result in table1:
                 method = result.case.method
-                if result.case.data == data and method in RIVALS and result.checkpoints:
-                    label = RIVALS[method].title
-                    panel.plot(*_steps(result), marker=".", linewidth=1, label=label)
-            panel.axhline(anchors.best_of_paper(data), color="grey", linewidth=0.8, linestyle=":")
+                if result.case.data == name and method in RIVALS and result.checkpoints:
+                    look = {"color": colors[method], "marker": ".", "linewidth": 1}
+                    panel.plot(*_steps(result), label=RIVALS[method].title, **look)
+            look = {"color": "grey", "linewidth": 0.8, "linestyle": ":"}
+            panel.axhline(anchors.best_of_paper(name), label="the paper's best", **look)
             panel.set_xscale("log")
             low = min((r.checkpoints[-1][1] for r in ours), default=0.0)
             best = max((r.checkpoints[-1][1] for r in ours), default=0.0)
             # beginnings far below would flatten everything else
             panel.set_ylim(bottom=low - max(0.15 * abs(low), best - low))
-            panel.set_title(f"{data} (dotted: the paper's best)")
-            panel.set_xlabel("seconds of learning, one core")
-            panel.set_ylabel("test log-likelihood")
-            figure.legend(frameon=False, fontsize=7, loc="outside right upper")
-            names.append(_save(figure, folder, f"cost-{data}.svg"))
-    return names
+        figure.supxlabel("seconds of learning, one core")
+        _add_legend(figure, panels)
+        return [_save(figure, folder, "cost.svg")]
+
+
+def _panels(names: Sequence[str]) -> tuple[Any, list[Any]]:
+    """A figure with a panel for every data set."""
+    columns = min(4, len(names))
+    rows = -(-len(names) // columns)
+    figure, panels = plt.subplots(
+        rows,
+        columns,
+        figsize=(3.2 * columns, 2.4 * rows + 0.8),
+        squeeze=False,
+        layout="constrained",
+    )
+    for panel, name in zip(panels.flat, names, strict=False):
+        panel.set_title(name)
+    for panel in panels.flat[len(names) :]:
+        panel.set_visible(False)
+    figure.supylabel("test log-likelihood")
+    return figure, list(panels.flat[: len(names)])
+
+
+def _add_legend(figure: Any, panels: Sequence[Any]) -> None:
+    """One for all panels: a method that has no result on one data set may have one on another."""
+    known = {
+        label: handle
+        for panel in panels
+        for handle, label in zip(*panel.get_legend_handles_labels(), strict=True)
+    }
+    place = {"loc": "outside lower center", "ncols": min(4, len(panels)), "frameon": False}
+    figure.legend(known.values(), known.keys(), fontsize=8, **place)
 
 
 def _steps(result: Result) -> tuple[list[float], list[float]]:
