@@ -2,10 +2,11 @@
 
     python experiments/cost.py [--quick] [--data FOLDER] [--only NAME] [--seconds-per-set S]
 
-Chains of one graph take turns, and the test rows are scored with the draws so far at times that lie
-further and further apart. Time counts from the encoding of the rows; compilation, which happens
-once per machine, does not count, nor does scoring, for the rivals neither. The graph follows from
-the shape of the table by rule, not from any score. Rivals' times are those of ``rival_runs.py``.
+Chains of one graph run one after the other, and the test rows are scored with the draws so far at
+times that lie further and further apart: with those of the first chain at first, then with those of
+more and more. Time counts from the encoding of the rows; compilation, which happens once per
+machine, does not count, nor does scoring, for the rivals neither. The graph follows from the shape
+of the table by rule, not from any score. Rivals' times are those of ``rival_runs.py``.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ from __future__ import annotations
 import time
 
 import candidates
-import numpy as np
 from problems import Problem, load_problem
 from results import Case
 from running import Options, Outcome, Session, as_scores, parse_options, run_sets
@@ -28,7 +28,12 @@ SECONDS_PER_SET = 300.0
 
 FIRST = 1.0
 RATIO = 1.5
-CHAINS = {"one chain": 1, "four chains": 4}
+
+#: Sweeps of a chain before the next one starts, and those from which on its draws count.
+SWEEPS = 400
+COUNTED = 100
+
+METHOD = "chains in turn"
 
 
 def graph_for(problem: Problem) -> Settings:
@@ -36,25 +41,26 @@ def graph_for(problem: Problem) -> Settings:
     return candidates.wide_graph(*problem.training.shape)
 
 
-def run_method(problem: Problem, method: str, seconds: float, seed: int) -> Outcome:
-    """Let chains take turns, and score now and then."""
+def run_method(problem: Problem, seconds: float, seed: int) -> Outcome:
+    """Run chain after chain, and score now and then."""
     settings = graph_for(problem)
     begin = time.perf_counter()
     model = build_model(settings, problem.schema, problem.training)
     shards = LocalShards(encode_rows(model.leaves, problem.training))
     preparing = time.perf_counter() - begin
-    chains: list[TimedChain] = []
+    chains = [TimedChain(model, shards, Key(seed, 0))]
     checkpoints: list[tuple[float, float]] = []
     scoring, due = 0.0, min(FIRST, seconds)
-    scores = np.empty(0)
     while True:
-        for number in range(CHAINS[method]):
-            if number == len(chains):
-                chains.append(TimedChain(model, shards, Key(seed, number)))
-            chains[number].run(max(0.0, due - preparing) / CHAINS[method])
         spent = preparing + sum(chain.seconds for chain in chains)
+        while spent < due or not chains[0].sweeps:
+            if chains[-1].sweeps >= SWEEPS:
+                chains.append(TimedChain(model, shards, Key(seed, len(chains))))
+            chains[-1].run(chains[-1].seconds + 1e-9)
+            spent = preparing + sum(chain.seconds for chain in chains)
         begin = time.perf_counter()
-        posterior = Posterior(model, tuple(chain.draws() for chain in chains))
+        counted = [chain for chain in chains if chain is chains[0] or chain.sweeps >= COUNTED]
+        posterior = Posterior(model, tuple(chain.draws() for chain in counted))
         scores = posterior.score_samples(problem.test)
         scoring += time.perf_counter() - begin
         checkpoints.append((round(spent, 3), float(scores.mean())))
@@ -73,12 +79,9 @@ def run_method(problem: Problem, method: str, seconds: float, seed: int) -> Outc
 def run_set(name: str, options: Options, session: Session) -> None:
     """Run what is missing of a data set."""
     problem = load_problem(name, options.data)
-    for method in CHAINS:
-        if options.wants(method):
-            seconds = options.seconds / len(CHAINS)
-            configuration = {"seconds": seconds, "graph": graph_for(problem).name}
-            case = Case("cost", name, method, options.seed, configuration)
-            session.attempt(case, run_method, problem, method, seconds, options.seed)
+    configuration = {"seconds": options.seconds, "graph": graph_for(problem).name}
+    case = Case("cost", name, METHOD, options.seed, configuration)
+    session.attempt(case, run_method, problem, options.seconds, options.seed)
 
 
 if __name__ == "__main__":

@@ -69,7 +69,7 @@ def _draw_kind(results: Sequence[Result], kind: str) -> Any:
             quoted = [(p, v) for (d, m, p), v in published.items() if (d, m) == (name, method)]
             if quoted:
                 panel.plot(*zip(*sorted(quoted), strict=True), linestyle=":", label=title)
-    figure.supxlabel(f"% of {kind} with missing cells" if kind == "rows" else "% of cells missing")
+        panel.set_xlabel(f"% of {kind} with missing cells" if kind == "rows" else "% of cells")
     _add_legend(figure, panels)
     return figure
 
@@ -79,14 +79,14 @@ def draw_cost(cost: Sequence[Result], table1: Sequence[Result], folder: Path) ->
     data = [name for name in BINARY_NAMES if any(result.case.data == name for result in cost)]
     if not data:
         return []
+    longest = max(result.checkpoints[-1][0] for result in cost if result.checkpoints)
     colors = {method: f"C{number}" for number, method in enumerate(RIVALS)}
     with mpl.rc_context(_STYLE):
         figure, panels = _panels(data)
         for panel, name in zip(panels, data, strict=True):
             ours = [r for r in cost if r.case.data == name and r.checkpoints]
-            for result, style in zip(ours, ("-", "--", ":"), strict=False):
-                label = f"ours, {result.case.method}"
-                panel.plot(*_steps(result), color="black", linestyle=style, label=label)
+            for result in ours:
+                panel.plot(*_steps(result), color="black", label="ours")
             for result in table1:
                 method = result.case.method
                 if result.case.data == name and method in RIVALS and result.checkpoints:
@@ -95,11 +95,12 @@ def draw_cost(cost: Sequence[Result], table1: Sequence[Result], folder: Path) ->
             look = {"color": "grey", "linewidth": 0.8, "linestyle": ":"}
             panel.axhline(anchors.best_of_paper(name), label="the paper's best", **look)
             panel.set_xscale("log")
+            panel.set_xlim(0.1, 10 ** np.ceil(np.log10(longest)))
             low = min((r.checkpoints[-1][1] for r in ours), default=0.0)
             best = max((r.checkpoints[-1][1] for r in ours), default=0.0)
             # beginnings far below would flatten everything else
             panel.set_ylim(bottom=low - max(0.15 * abs(low), best - low))
-        figure.supxlabel("seconds of learning, one core")
+            panel.set_xlabel("seconds of learning, one core")
         _add_legend(figure, panels)
         return [_save(figure, folder, "cost.svg")]
 

@@ -8,15 +8,13 @@ from itertools import pairwise
 
 import anchors
 import numpy as np
+from cost import METHOD
 from gathering import by_method
 from report_tables import figure, markdown
 from results import Result
 from rivals.registry import RIVALS
 
 from bayesspn.datasets import BINARY_NAMES
-
-#: The curve of ours that rivals are compared with.
-_COMPARED = "four chains"
 
 
 def figure3_section(results: Sequence[Result], figures: Sequence[str]) -> str:
@@ -83,13 +81,14 @@ def cost_section(cost: Sequence[Result], table1: Sequence[Result], figures: Sequ
     lines, behind = [], []
     for name in BINARY_NAMES:
         target = anchors.best_of_paper(name)
-        for method, result in sorted(grid.get(name, {}).items()):
-            lines.append(_cost_line(name, f"ours, {method}", result, target))
+        ours = grid.get(name, {}).get(METHOD)
+        if ours is None:
+            continue
+        lines.append(_cost_line(name, "ours", ours, target))
         for method, result in rivals.get(name, {}).items():
-            if method in RIVALS and result.checkpoints and name in grid:
+            if method in RIVALS and result.checkpoints:
                 lines.append(_cost_line(name, RIVALS[method].title, result, target))
-                ours = grid[name].get(_COMPARED)
-                when = ahead(ours.checkpoints, result.checkpoints) if ours else ""
+                when = ahead(ours.checkpoints, result.checkpoints)
                 if when:
                     behind.append(f"- {name}: {RIVALS[method].title}, {when}")
     heads = ("data set", "method", "the paper's best", "seconds to it", "at the end", "seconds")
@@ -97,7 +96,7 @@ def cost_section(cost: Sequence[Result], table1: Sequence[Result], figures: Sequ
     parts = [
         "## Cost: score over time, one core",
         markdown(heads, lines),
-        f"Rivals ahead of ours, {_COMPARED}, at some budget from two seconds up:\n\n{told}",
+        f"Rivals ahead of ours at some budget from two seconds up:\n\n{told}",
         *(f"![{name}](figures/{name})" for name in figures),
     ]
     return "\n\n".join(parts)

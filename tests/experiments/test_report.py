@@ -32,7 +32,7 @@ def results(tmp_path):
         make("table2", "wine", "abda", -2.5),
         make("table2", "wine", "bgm", 1.0),
         make("table2", "wine", "recorded", -1.0),
-        make("cost", "nltcs", "four chains", -5.9, checkpoints=[(1.0, -6.55), (8.0, -5.9)]),
+        make("cost", "nltcs", "chains in turn", -5.9, checkpoints=[(1.0, -6.55), (8.0, -5.9)]),
     ]
     for seed in range(2):
         for share in (0.2, 0.8):
