@@ -140,8 +140,8 @@ def run_set(extended: bool, name: str, options: Options, session: Session) -> No
     seeds = QUICK_SEEDS if options.quick else SEEDS
     cases = [
         (kind, share, seed)
+        for seed in range(seeds)  # a stopped run has some seeds of every share
         for kind, share in kinds(options.quick, extended)
-        for seed in range(seeds)
     ]
     seconds = round(options.seconds / len(cases) / len(METHODS), 1)
     problem = load_problem(name, options.data)

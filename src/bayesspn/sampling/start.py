@@ -1,4 +1,4 @@
-"""Where a chain starts: an informed scope, and leaves that have each seen a few random rows."""
+"""Where a chain starts: an informed scope, and leaves that have each seen one random row."""
 
 from __future__ import annotations
 
@@ -19,9 +19,6 @@ _SAMPLE_ROWS = 4096
 
 #: Partitions of the root that the components of an infinite mixture begin with, together.
 _START_PARTITIONS = 8
-
-#: Rows whose statistics a leaf starts with.
-_ROWS_PER_LEAF = 8
 
 
 def start_state(key: Key, model: Model, shards: Shards) -> State:
@@ -44,19 +41,21 @@ def start_state(key: Key, model: Model, shards: Shards) -> State:
 def _seed_leaves(
     rng: np.random.Generator, dictionary: Dictionary, scope: Scope, sample: Array
 ) -> Statistics:
-    """Statistics of a few random rows for every leaf; arrays (g, paths, leaves, slots)."""
+    """Statistics of a random row for every leaf; arrays (g, paths, leaves, slots).
+
+    Leaves that begin with several rows all look alike, and a value that recurs, such as a zero in
+    half of the rows, never gets a leaf of its own. Of a mixed column, the first likelihood model
+    owns the cell, and the others begin with their priors.
+    """
     graph = scope.graph
-    shape = (graph.n_leaf_regions, graph.leaves, _ROWS_PER_LEAF)
-    chosen = rng.integers(len(sample), size=shape)
+    chosen = rng.integers(len(sample), size=(graph.n_leaf_regions, graph.leaves))
     statistics = []
     for g, group in enumerate(dictionary.leaves.groups):
         scaled = np.zeros((len(group), graph.n_paths, graph.leaves, group.n_slots), dtype=np.int64)
         for position, (d, m) in enumerate(zip(group.columns, group.models, strict=True)):
-            models = len(dictionary.leaves.columns[d].families)
-            values = sample[chosen[scope.leaf_regions[d]], d]
-            # cells of a mixed column are dealt out to its models in turn
-            values[..., np.arange(_ROWS_PER_LEAF) % models != m] = np.nan
-            slots = dictionary.scaled_statistics(int(d), int(m), values.ravel())
-            scaled[position] = slots.reshape(*values.shape, -1).sum(axis=2)
+            if m == 0:
+                values = sample[chosen[scope.leaf_regions[d]], d]
+                slots = dictionary.scaled_statistics(int(d), 0, values.ravel())
+                scaled[position] = slots.reshape(*values.shape, -1)
         statistics.append(unscale(dictionary, g, scaled))
     return tuple(statistics)
