@@ -49,7 +49,7 @@ class SPNImputer(OneToOneFeatureMixin, TransformerMixin, JointModel):
     >>> rng = np.random.default_rng(0)
     >>> kind = rng.choice(["ant", "bee"], 150)
     >>> table = pd.DataFrame({"kind": kind, "size": (kind == "bee") * 5 + rng.normal(3, 0.2, 150)})
-    >>> model = SPNImputer(chains=2, burn_in=60, draws=20, thin=1, random_state=0).fit(table)
+    >>> model = SPNImputer(chains=2, burn_in=60, draws=40, thin=2, random_state=0).fit(table)
     >>> holes = pd.DataFrame({"kind": ["bee", None], "size": [np.nan, 2.9]})
     >>> model.transform(holes).round(0)
       kind  size

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import rankdata
 
 from bayesspn.dependence import draw_informed_scope, pairwise_dependence
 from bayesspn.dictionaries import Dictionary
@@ -16,6 +18,10 @@ from bayesspn.scopes import Scope
 
 #: Rows that the dependence between columns is judged by.
 _SAMPLE_ROWS = 4096
+
+#: Rows that leaves may begin with, and candidates for each of them.
+_SEED_ROWS = 1024
+_CANDIDATES = 8
 
 #: Partitions of the root that the components of an infinite mixture begin with, together.
 _START_PARTITIONS = 8
@@ -48,7 +54,7 @@ def _seed_leaves(
     owns the cell, and the others begin with their priors.
     """
     graph = scope.graph
-    chosen = rng.integers(len(sample), size=(graph.n_leaf_regions, graph.leaves))
+    chosen = _choose_rows(rng, scope, sample[:_SEED_ROWS])
     statistics = []
     for g, group in enumerate(dictionary.leaves.groups):
         scaled = np.zeros((len(group), graph.n_paths, graph.leaves, group.n_slots), dtype=np.int64)
@@ -59,3 +65,26 @@ def _seed_leaves(
                 scaled[position] = slots.reshape(*values.shape, -1)
         statistics.append(unscale(dictionary, g, scaled))
     return tuple(statistics)
+
+
+def _choose_rows(rng: np.random.Generator, scope: Scope, sample: Array) -> NDArray[np.int64]:
+    """Rows for the leaves of every region to begin with; shape (leaf regions, leaves).
+
+    Rows of a region are spread out: each is the one among a few candidates that is farthest from
+    those before, by ranks within the region's columns. Clusters that are far apart would otherwise
+    share a leaf, and no sweep tells them apart again.
+    """
+    graph = scope.graph
+    ranks = np.nan_to_num(rankdata(sample, axis=0, nan_policy="omit") / len(sample), nan=0.5)
+    within = np.zeros((graph.n_leaf_regions, sample.shape[1]), dtype=bool)
+    within[scope.leaf_regions, np.arange(sample.shape[1])[:, None]] = True
+    chosen = rng.integers(len(sample), size=(graph.n_leaf_regions, graph.leaves, _CANDIDATES))
+    rows = chosen[:, :, 0].copy()
+    for region, columns in enumerate(within):
+        places = ranks[:, columns]
+        for leaf in range(1, graph.leaves):
+            candidates = places[chosen[region, leaf]]
+            before = places[rows[region, :leaf]]
+            distances = np.abs(candidates[:, None] - before).sum(axis=2)
+            rows[region, leaf] = chosen[region, leaf, distances.min(axis=1).argmax()]
+    return rows
