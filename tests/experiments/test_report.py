@@ -1,7 +1,10 @@
 """The report, from made-up lines."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
+import report
 from gathering import newest, pool_seeds
 from report import write_report
 from report_studies import ahead, time_to
@@ -115,3 +118,9 @@ def test_ahead_takes_the_last_score_at_every_budget():
     assert ahead(ours, [(0.5, -6.1), (20.0, -1.0)]) == ""  # beyond what ours was given
     # a rival that got worse has what it has then
     assert ahead(ours, [(3.0, -5.5), (4.0, -6.5)]) == "from 3.0 s to 4.0 s"
+
+
+def test_published_report_is_what_the_published_lines_say(tmp_path):
+    folder = Path(report.__file__).parent
+    write_report(folder / "results", tmp_path / "RESULTS.md")
+    assert (tmp_path / "RESULTS.md").read_text() == (folder / "RESULTS.md").read_text()
