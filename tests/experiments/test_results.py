@@ -8,6 +8,7 @@ import numba
 import numpy as np
 import pytest
 import results
+from one_core import count_threads
 from results import Case, Result, Store, decode_scores, encode_scores, from_line, to_line
 from running import Options, Outcome, Session, parse_options, run_sets
 
@@ -105,20 +106,14 @@ def test_stopped_run_goes_on(tmp_path):
     assert (again.ran, again.failed, again.skipped) == (2, 0, 1)
 
 
-def use_a_core(name, options, session):
-    """Run a case that tells how many threads it may use."""
-    threads = np.array([numba.get_num_threads()], dtype=np.float32)
-    session.attempt(Case("table1", name, "wide", 0), lambda: Outcome({"fit": 0.0}, threads))
-
-
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_data_sets_run_side_by_side_on_a_core_each(tmp_path, capsys, jobs):
     names = ("a", "b", "c")
     options = parse_options("", names, 1.0, ["--results", str(tmp_path), "--jobs", jobs])
     before = numba.get_num_threads()
     try:
-        assert run_sets("table1", names, use_a_core, options) == (3, 0, 0)
-        assert run_sets("table1", names, use_a_core, options) == (0, 0, 3)
+        assert run_sets("table1", names, count_threads, options) == (3, 0, 0)
+        assert run_sets("table1", names, count_threads, options) == (0, 0, 3)
     finally:
         numba.set_num_threads(before)
     found = list(options.store("table1"))
