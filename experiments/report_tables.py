@@ -106,16 +106,17 @@ def _limits_of(grid: Grid) -> str:
 
 def _compared_graphs(grid: Grid) -> str:
     """For how many graphs of the paper's grid there was time, in words."""
-    counts = [
-        len(row["paper"].details.get("evidence", {}))
-        for row in grid.values()
-        if "paper" in row and not row["paper"].error
+    chosen = [
+        row["paper"].details for row in grid.values() if "paper" in row and not row["paper"].error
     ]
-    if not counts:
+    if not chosen:
         return ""
+    counts = [len(details.get("evidence", {})) for details in chosen]
+    most = max(details.get("evidence_rows", 0) for details in chosen)
     return (
         f"Of the paper's grid, {min(counts)} to {max(counts)} of {len(paper_grid())} graphs were "
-        "compared by evidence in the time there was; with none, the graph was drawn at random."
+        f"compared by evidence on up to {most:,} rows in the time there was; with none, the graph "
+        "was drawn at random."
     )
 
 

@@ -22,10 +22,9 @@ import numpy as np
 from problems import Problem, load_problem
 from results import Case
 from running import Options, Outcome, Session, as_scores, parse_options, run_sets
-from timed_fits import Fit, Settings, choose_by_validation, fit_for
+from timed_fits import Settings, choose_by_validation, fit_for
 
 from bayesspn.datasets import BINARY_NAMES
-from bayesspn.leaves.family import Array
 
 #: One night: 20 times this, two data sets at a time, is 8 hours and 20 minutes.
 SECONDS_PER_SET = 3000.0
@@ -102,7 +101,7 @@ def _fit(
         draws=options.draws,
     )
     begin = time.perf_counter()
-    each = score_chains(fit, problem)
+    each = fit.score_chains(problem.test)
     scores = np.logaddexp.reduce(each, axis=0) - np.log(len(each))
     details |= {
         "settings": settings.describe(),
@@ -133,13 +132,6 @@ def configure(problem: Problem, method: str, seconds: float, options: Options) -
     if method == "paper":
         configuration["evidence"] = {"cells": candidates.EVIDENCE_CELLS, **candidates.EVIDENCE}
     return configuration
-
-
-def score_chains(fit: Fit, problem: Problem) -> Array:
-    """Log-likelihood of every test row under every chain; shape (chains, test rows)."""
-    return np.stack(
-        [fit.of_chain(number).score_samples(problem.test) for number in range(len(fit.sweeps))]
-    )
 
 
 def run_set(name: str, options: Options, session: Session) -> None:

@@ -30,7 +30,6 @@ from running import Options, Outcome, Session, as_scores, parse_options, run_set
 from timed_fits import Fit, Settings, choose_by_validation, fit_for
 
 from bayesspn.datasets import MIXED_NAMES
-from bayesspn.leaves.family import Array
 
 #: 12 times this, two data sets at a time, is 2 hours and 24 minutes.
 SECONDS_PER_SET = 1440.0
@@ -62,7 +61,7 @@ def run_method(problem: Problem, method: str, seconds: float, seed: int, draws: 
         draws=draws,
     )
     begin = time.perf_counter()
-    each = _score_chains(fit, problem.test)
+    each = fit.score_chains(problem.test)
     scores = np.logaddexp.reduce(each, axis=0) - np.log(len(each))
     details |= {
         "settings": settings.describe(),
@@ -82,10 +81,6 @@ def graphs_for(problem: Problem, method: str) -> list[Settings]:
     if method == "abda":
         return [dataclasses.replace(candidates.wide_graph(*shape), fixed=True)]
     return candidates.wide_candidates(*shape)
-
-
-def _score_chains(fit: Fit, rows: Array) -> Array:
-    return np.stack([fit.of_chain(k).score_samples(rows) for k in range(len(fit.sweeps))])
 
 
 def _score_continuous(fit: Fit, problem: Problem) -> float | None:

@@ -182,9 +182,10 @@ class Fit:
     sweeps: tuple[int, ...]
     seconds: float
 
-    def of_chain(self, number: int) -> Posterior:
-        """The posterior of one chain."""
-        return Posterior(self.posterior.model, (self.posterior.draws[number],))
+    def score_chains(self, rows: Array) -> Array:
+        """Log-likelihood of every row under every chain; shape (chains, rows)."""
+        model = self.posterior.model
+        return np.stack([Posterior(model, (d,)).score_samples(rows) for d in self.posterior.draws])
 
 
 def fit_for(
