@@ -16,55 +16,87 @@ from rivals.registry import RIVALS
 
 from bayesspn.datasets import BINARY_NAMES
 
+#: Columns of Figure 3: what was run, and what the paper quotes.
+_RUN = {
+    "paper": "paper's graph, run by us",
+    "wide": "ours",
+    "learnspn": "LearnSPN",
+    "learnspn_knn": "LearnSPN, imputed",
+}
+_QUOTED = {
+    "bspn": "paper",
+    "learnspn": "LearnSPN (paper)",
+    "learnspn_knn_imputed": "LearnSPN, imputed (paper)",
+    "id_spn_knn_imputed": "ID-SPN, imputed (paper)",
+}
+
+#: A share of the rows, or cells, with the mean score of every seed.
+Curve = dict[float, list[float]]
+
 
 def figure3_section(results: Sequence[Result], figures: Sequence[str]) -> str:
     """Figure 3: means over seeds, the paper's beside, and slopes."""
     if not results:
         return ""
-    groups: dict[tuple[str, str, float, str], list[float]] = defaultdict(list)
+    curves: dict[tuple[str, str], dict[str, Curve]] = defaultdict(lambda: defaultdict(dict))
     for result in results:
-        setting = result.case.configuration
         if not result.error:
-            key = (result.case.data, setting["kind"], setting["share"], result.case.method)
-            groups[key].append(result.mean)
-    methods = ("paper", "wide", "learnspn", "learnspn_knn")
+            holes = result.case.configuration
+            curve = curves[holes["kind"], result.case.data][result.case.method]
+            curve.setdefault(holes["share"], []).append(result.mean)
     published = anchors.read_missing()
-    lines = []
-    for data, kind, share in sorted({key[:3] for key in groups}):
-        cells = [f"{data}, {100 * share:.0f} % of {kind}"]
-        for method in methods:
-            values = groups.get((data, kind, share, method), [])
-            spread = f" ± {np.std(values):.2f}" if len(values) > 1 else ""
-            cells.append(figure(float(np.mean(values))) + spread if values else "–")
-        for method in ("bspn", "learnspn", "learnspn_knn_imputed", "id_spn_knn_imputed"):
-            quoted = published.get((data, method, round(100 * share))) if kind == "rows" else None
-            cells.append(figure(quoted))
-        lines.append(cells)
-    heads = ["data, holes", "paper's graph, run by us", "ours", "LearnSPN", "LearnSPN, imputed"]
-    heads += ["paper", "LearnSPN (paper)", "LearnSPN, imputed (paper)", "ID-SPN, imputed (paper)"]
-    slopes = []
-    for data in sorted({key[0] for key in groups}):
-        for method in methods:
-            points = sorted(
-                (share, float(np.mean(values)))
-                for (name, kind, share, other), values in groups.items()
-                if (name, kind, other) == (data, "rows", method)
-            )
-            if len(points) > 1:
-                shares, means = np.array(points).T
-                slope = np.polyfit(shares, means, 1)[0]
-                slopes.append((data, method, figure(float(slope) / 10)))
-    parts = [
-        "## Figure 3: missing values",
-        markdown(heads, lines),
-        "Mean over seeds ± standard deviation. ID-SPN has no Python implementation: published "
-        "figures only.",
-        markdown(("data set", "method", "nats lost for another 10 % of rows"), slopes)
-        if slopes
-        else "",
-        *(f"![{name}](figures/{name})" for name in figures),
+    for data, method, percent in published:
+        if ("rows", data) in curves and method in _QUOTED and percent:
+            quoted = [published[data, method, percent]]
+            curves["rows", data][f"{method} quoted"][percent / 100] = quoted
+    columns = [*_RUN, *(f"{method} quoted" for method in _QUOTED)]
+    heads = [*_RUN.values(), *_QUOTED.values()]
+    parts = ["## Figure 3: missing values"]
+    for kind in ("rows", "cells"):
+        some = {data: by for (other, data), by in sorted(curves.items()) if other == kind}
+        if some:
+            parts += _missing_tables(kind, some, columns, heads)
+    parts.append("ID-SPN has no Python implementation: published figures only.")
+    parts += [f"![{name}](figures/{name})" for name in figures]
+    return "\n\n".join(parts)
+
+
+def _missing_tables(
+    kind: str, curves: dict[str, dict[str, Curve]], columns: Sequence[str], heads: Sequence[str]
+) -> list[str]:
+    """A table of scores and one of slopes for a kind of holes; no columns that nothing is in."""
+    used = [(c, head) for c, head in zip(columns, heads, strict=True) if _is_used(c, curves)]
+    scores, slopes = [], []
+    for data, by in curves.items():
+        for share in sorted({share for curve in by.values() for share in curve}):
+            cells = [_mean_and_spread(by.get(column, {}).get(share, [])) for column, _ in used]
+            scores.append([f"{data}, {100 * share:.0f} % of {kind}", *cells])
+        slopes.append([data, *(_slope(by.get(column, {})) for column, _ in used)])
+    titles = [head for _, head in used]
+    return [
+        markdown(["data, holes", *titles], scores),
+        "Mean over seeds ± standard deviation.",
+        markdown([f"nats for another 10 % of {kind}", *titles], slopes),
     ]
-    return "\n\n".join(filter(None, parts))
+
+
+def _is_used(column: str, curves: dict[str, dict[str, Curve]]) -> bool:
+    return any(by.get(column) for by in curves.values())
+
+
+def _mean_and_spread(values: Sequence[float]) -> str:
+    if not values:
+        return "–"
+    spread = f" ± {np.std(values):.2f}" if len(values) > 1 else ""
+    return figure(float(np.mean(values))) + spread
+
+
+def _slope(curve: Curve) -> str:
+    """What a straight line through the means loses for another tenth."""
+    if len(curve) < 2:
+        return "–"
+    means = [float(np.mean(values)) for values in curve.values()]
+    return figure(float(np.polyfit(list(curve), means, 1)[0]) / 10)
 
 
 def time_to(checkpoints: Sequence[tuple[float, float]], target: float) -> float | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 
 import anchors
@@ -83,24 +84,25 @@ def table1_section(results: Sequence[Result]) -> str:
     heads += ["best in 2019", "best published", "our time"]
     total = [result for result in results if result.case.method in _OURS_1]
     text = (
-        f"All of ours took {spell_seconds(spent(total))} of one core; {_limits_of(grid)}. "
+        f"All of ours took {spell_seconds(spent(total))} of one core; {_limits_of(total)}. "
         "A question mark: the figure is doubtful, "
         f"or comes from a column that was not checked against its source. {_compared_graphs(grid)}"
     )
     parts = ["## Table 1: binary data sets", markdown(heads, lines), text, _count_table(grid)]
-    parts.append(_rivals_table(grid, BINARY_NAMES, "wide", "binary"))
+    parts.append(_rivals_table(results, grid))
     return "\n\n".join(filter(None, parts))
 
 
-def _limits_of(grid: Grid) -> str:
-    """The time limits of our columns, in words."""
-    shown = []
-    for method, title in _OURS_1.items():
-        limits = {
-            row[method].case.configuration["seconds"] for row in grid.values() if method in row
-        }
-        if limits:
-            shown.append(f"{title} {' or '.join(spell_seconds(s) for s in sorted(limits))}")
+def _limits_of(results: Sequence[Result]) -> str:
+    """The time limits of our columns, seeds added up, in words."""
+    limits: dict[str, dict[str, float]] = {method: defaultdict(float) for method in _OURS_1}
+    for result in results:
+        limits[result.case.method][result.case.data] += result.case.configuration["seconds"]
+    shown = [
+        f"{title} {' or '.join(spell_seconds(s) for s in sorted(set(limits[method].values())))}"
+        for method, title in _OURS_1.items()
+        if limits[method]
+    ]
     return f"limits per data set: {', '.join(shown)}"
 
 
@@ -144,42 +146,41 @@ def _count_table(grid: Grid) -> str:
     )
 
 
-def _rivals_table(grid: Grid, names: Sequence[str], ours: str, kind: str) -> str:
-    """Scores of rivals, each with how ours compares by two tests."""
+def _rivals_table(results: Sequence[Result], grid: Grid) -> str:
+    """Scores of rivals on binary data sets, each with how ours compares by two tests."""
     rivals = [
         name
         for name, rival in RIVALS.items()
-        if getattr(rival, kind) and not rival.part and any(name in row for row in grid.values())
+        if rival.binary and any(name in row for row in grid.values())
     ]
     if not rivals:
         return ""
     lines = []
-    for name in names:
+    for name in BINARY_NAMES:
         row = grid.get(name, {})
         if not any(rival in row for rival in rivals):
             continue
-        own = row.get(ours)
+        own = row.get("wide")
         cells = [name, show(own)]
         for rival in rivals:
             cells.append(show(row.get(rival)) + _verdict(own, row.get(rival)))
         lines.append(cells)
     heads = ["data set", "ours", *(RIVALS[name].title for name in rivals)]
-    text = f"{_SIGNS} {_limits(grid, ours, rivals)}"
+    text = f"{_SIGNS} {_limits(results, 'wide', rivals)}"
     return "\n\n".join(["### Rivals, run by us", markdown(heads, lines), text])
 
 
-def _limits(grid: Grid, ours: str, rivals: Sequence[str]) -> str:
-    """The time that ours and the rivals had, in words."""
+def _limits(results: Sequence[Result], ours: str, rivals: Sequence[str]) -> str:
+    """The time that ours, all seeds together, and the rivals had, in words."""
 
     def spell(methods: Sequence[str]) -> str:
-        seconds = {
-            result.case.configuration["seconds"]
-            for row in grid.values()
-            for method, result in row.items()
-            if method in methods
-        }
-        shown = [spell_seconds(limit) for limit in (min(seconds), max(seconds))] if seconds else []
-        return " to ".join(dict.fromkeys(shown)) or "no time"
+        seconds: dict[tuple[str, str], float] = defaultdict(float)
+        for result in results:
+            case = result.case
+            if case.method in methods:
+                seconds[case.data, case.method] += case.configuration["seconds"]
+        ends = (min(seconds.values()), max(seconds.values())) if seconds else ()
+        return " to ".join(dict.fromkeys(spell_seconds(end) for end in ends)) or "no time"
 
     return (
         f"Time limits per data set: ours {spell([ours])}, every rival {spell(rivals)} on one core. "
@@ -225,7 +226,7 @@ def table2_section(results: Sequence[Result]) -> str:
         "Log probabilities of discrete and log densities of continuous columns, in original units, "
         "of resolved tables: every continuous cell is spread over its column's resolution, once "
         f"for all methods. Ours (first column) has a better mean than everything to the right of "
-        f"the infinite mixture on {wins} of {ran}. {_SIGNS} {_limits(grid, 'wide', rivals)}",
+        f"the infinite mixture on {wins} of {ran}. {_SIGNS} {_limits(results, 'wide', others)}",
         _continuous_table(grid),
     ]
     recorded = [

@@ -1,14 +1,16 @@
 """What methods are given: tables in original units, resolutions, holes; how they compare."""
 
+import time
 from itertools import count
 from types import SimpleNamespace
 
 import anchors
 import candidates
+import figure3
 import numpy as np
 import pytest
 import timed_fits
-from figure3 import punch_holes
+from figure3 import impute, punch_holes
 from problems import Problem, find_resolution, resolve, restore_zeros
 from running import parse_options
 from significance import compare
@@ -72,6 +74,28 @@ def test_holes_in_rows(share):
 def test_holes_in_cells():
     holes = np.isnan(punch_holes(np.ones((400, 50)), "cells", 0.9, 0))
     assert holes.mean() == pytest.approx(0.9, abs=0.01)  # 4 standard deviations
+
+
+def test_holes_are_filled_from_the_nearest_of_few_donors(monkeypatch):
+    # two kinds of rows, complementary; every other row lost its last cell
+    left = np.arange(40) % 4 < 2
+    table = np.where(left[:, None], [[1.0, 1, 0, 1]], [[0.0, 0, 1, 0]])
+    holes = table.copy()
+    holes[::2, 3] = np.nan
+    for donors in (100, 30):
+        monkeypatch.setattr(figure3, "DONORS", donors)
+        np.testing.assert_array_equal(impute(holes, 0), table)
+
+
+def test_imputation_that_takes_too_long_is_told(monkeypatch, twins):
+    table, schema = twins
+    problem = Problem("tiny", table, table[:0], table, schema, (2,) * 4, (0.0,) * 4)
+    monkeypatch.setattr(figure3, "IMPUTATION_SECONDS", 0.05)
+    monkeypatch.setattr(figure3, "impute", lambda *_: time.sleep(5))
+    options = parse_options("", ("tiny",), 1.0, [])
+    outcome = figure3.run_method(problem, table, "learnspn_knn", 1.0, 0, options)
+    assert outcome.error == "imputation took more than 0 s"
+    assert outcome.seconds["imputation"] < 4
 
 
 def test_paper_grid_is_the_papers():
