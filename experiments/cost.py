@@ -22,6 +22,7 @@ from timed_fits import Settings, TimedChain, build_model
 from bayesspn import Key, Posterior, encode_rows
 from bayesspn.datasets import BINARY_NAMES
 from bayesspn.engine.shards import LocalShards
+from bayesspn.tables import encode
 
 #: 20 times this is an hour and forty minutes of one core.
 SECONDS_PER_SET = 300.0
@@ -45,8 +46,9 @@ def run_method(problem: Problem, seconds: float, seed: int) -> Outcome:
     """Run chain after chain, and score now and then."""
     settings = graph_for(problem)
     begin = time.perf_counter()
-    model = build_model(settings, problem.schema, problem.training)
-    shards = LocalShards(encode_rows(model.leaves, problem.training))
+    values = encode(problem.training, problem.schema)
+    model = build_model(settings, problem.schema, values)
+    shards = LocalShards(encode_rows(model.leaves, values))
     preparing = time.perf_counter() - begin
     chains = [TimedChain(model, shards, Key(seed, 0))]
     checkpoints: list[tuple[float, float]] = []

@@ -80,8 +80,8 @@ class Settings:
         return described
 
 
-def build_model(settings: Settings, schema: Schema, training: Array) -> Model:
-    """The model of a table's columns."""
+def build_model(settings: Settings, schema: Schema, values: Array) -> Model:
+    """The model of the columns of an encoded table."""
     fixed: dict[str, Any] = {
         name: value
         for name, value in (("alpha", settings.alpha), ("beta", settings.beta))
@@ -91,7 +91,7 @@ def build_model(settings: Settings, schema: Schema, training: Array) -> Model:
         schema = Schema(tuple(dataclasses.replace(c, gamma=settings.gamma) for c in schema))
     return Model(
         settings.graph,
-        model_columns(schema, encode(training, schema)),
+        model_columns(schema, values),
         learn_leaf_priors=settings.gamma is None,
         concentration=_CONCENTRATION if settings.infinite else None,
         **fixed,
@@ -203,8 +203,9 @@ def fit_for(
     Unless the number of chains is given, it is what the first chain's speed has time for.
     """
     begin = time.perf_counter()
-    model = build_model(settings, schema, training)
-    shards = LocalShards(encode_rows(model.leaves, encode(training, schema)))
+    values = encode(training, schema)
+    model = build_model(settings, schema, values)
+    shards = LocalShards(encode_rows(model.leaves, values))
     remaining = seconds - (time.perf_counter() - begin)
     done = [TimedChain(model, shards, Key(seed, 0), settings.fixed)]
     if chains is None:
@@ -242,8 +243,9 @@ def choose_by_validation(
         Mean score of valid rows by the name of the graph, the last that it had.
     """
     begin = time.perf_counter()
-    model = build_model(candidates[0], schema, train)
-    shards = LocalShards(encode_rows(model.leaves, encode(train, schema)))
+    values = encode(train, schema)
+    model = build_model(candidates[0], schema, values)
+    shards = LocalShards(encode_rows(model.leaves, values))
     rows = encode(valid, schema)
     remaining = seconds - (time.perf_counter() - begin)
     models = [dataclasses.replace(model, graph=settings.graph) for settings in candidates]

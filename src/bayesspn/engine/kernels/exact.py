@@ -5,6 +5,9 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
+#: exp(−60) times any number of edges does not change a double that is 1 or more.
+_NOTHING = 60.0
+
 
 @nb.njit(cache=True)
 def product_value(values, child, nodes, children, shared, e):
@@ -23,43 +26,46 @@ def product_value(values, child, nodes, children, shared, e):
 @nb.njit(cache=True)
 def evaluate_row(values, leaf_log, log_weights, geometry):
     """Log values of all nodes into ``values``, level after level; returns the root's."""
-    levels = geometry.branching.shape[0]
-    base = geometry.value_base[levels]
-    leaves = geometry.nodes[levels]
-    for region in range(geometry.regions[levels]):
+    # taken out of the tuple once: see `upward`
+    branching, products, nodes = geometry.branching, geometry.products, geometry.nodes
+    regions, value_base, weight_base = geometry.regions, geometry.value_base, geometry.weight_base
+    children, shared = geometry.children, geometry.shared
+    levels = branching.shape[0]
+    base, leaves = value_base[levels], nodes[levels]
+    for region in range(regions[levels]):
         for i in range(leaves):
             values[base + region * leaves + i] = leaf_log[region, i]
+    terms = np.empty((branching * products).max())
     for level in range(levels - 1, -1, -1):
-        for region in range(geometry.regions[level]):
-            for s in range(geometry.nodes[level]):
-                values[geometry.value_base[level] + region * geometry.nodes[level] + s] = (
-                    _sum_value(values, log_weights, geometry, level, region, s)
-                )
+        below, sums = nodes[level + 1], nodes[level]
+        edges = branching[level] * products[level]
+        for region in range(regions[level]):
+            for j in range(branching[level]):
+                child = value_base[level + 1] + (region * branching[level] + j) * children * below
+                for e in range(products[level]):
+                    value = product_value(values, child, below, children, shared, e)
+                    terms[j * products[level] + e] = value
+            for s in range(sums):
+                start = weight_base[level] + (region * sums + s) * edges
+                value = _add_terms(terms, log_weights, start, edges)
+                values[value_base[level] + region * sums + s] = value
     return values[0]
 
 
 @nb.njit(cache=True)
-def _sum_value(values, log_weights, geometry, level, region, s):
-    branching = geometry.branching[level]
-    products = geometry.products[level]
-    nodes = geometry.nodes[level + 1]
-    children = geometry.children
-    start = geometry.weight_base[level]
-    start += (region * geometry.nodes[level] + s) * branching * products
+def _add_terms(terms, log_weights, start, edges):
+    """Log of Σ_e exp(log_weights[start + e] + terms[e])."""
     largest = -np.inf
+    for e in range(edges):
+        largest = max(largest, log_weights[start + e] + terms[e])
+    if largest == -np.inf:
+        return largest
     total = 0.0
-    for j in range(branching):
-        child = geometry.value_base[level + 1] + (region * branching + j) * children * nodes
-        for e in range(products):
-            term = log_weights[start + j * products + e] + product_value(
-                values, child, nodes, children, geometry.shared, e
-            )
-            if term > largest:
-                total = total * np.exp(largest - term) + 1.0
-                largest = term
-            elif term > -np.inf:
-                total += np.exp(term - largest)
-    return largest + np.log(total) if total > 0.0 else -np.inf
+    for e in range(edges):
+        term = log_weights[start + e] + terms[e] - largest
+        if term > -_NOTHING:
+            total += np.exp(term)
+    return largest + np.log(total)
 
 
 @nb.njit(cache=True)
