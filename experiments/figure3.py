@@ -54,7 +54,7 @@ IMPUTATION_SECONDS = 900.0
 #: For all shares of a data set, once for every seed.
 SECONDS_PER_SET = 1000.0
 
-CHAINS = {"paper": 1, "wide": 2}
+CHAINS = {"paper": 1, "wide": 6}
 _LEARNSPN = {
     "learnspn": Rival("LearnSPN", "deeprob", "deeprob_circuits", {"method": "gaps"}),
     "learnspn_knn": Rival("LearnSPN, imputed", "deeprob", "deeprob_circuits", {"method": "gaps"}),
@@ -171,6 +171,7 @@ def run_set(seed: int, extended: bool, name: str, options: Options, session: Ses
                 configuration = {"seconds": seconds, "kind": kind, "share": share}
                 if method in CHAINS:
                     configuration["graph"] = graph_for(holes, method).name
+                    configuration["chains"] = CHAINS[method]
                 case = Case("figure3", name, method, seed, configuration)
                 session.attempt(case, run_method, problem, holes, method, seconds, seed, options)
 
