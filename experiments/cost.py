@@ -31,8 +31,8 @@ FIRST = 1.0
 RATIO = 1.5
 
 #: Sweeps of a chain before the next one starts, and those from which on its draws count.
-SWEEPS = 400
-COUNTED = 100
+SWEEPS = 100
+COUNTED = 40
 
 METHOD = "chains in turn"
 
@@ -81,7 +81,8 @@ def run_method(problem: Problem, seconds: float, seed: int) -> Outcome:
 def run_set(name: str, options: Options, session: Session) -> None:
     """Run what is missing of a data set."""
     problem = load_problem(name, options.data)
-    configuration = {"seconds": options.seconds, "graph": graph_for(problem).name}
+    graph = graph_for(problem).name
+    configuration = {"seconds": options.seconds, "graph": graph, "sweeps": SWEEPS}
     case = Case("cost", name, METHOD, options.seed, configuration)
     session.attempt(case, run_method, problem, options.seconds, options.seed)
 

@@ -25,8 +25,9 @@ MOST_DRAWS = 20
 _FIT_DRAWS = 160
 
 #: Chains of a fit, and the sweeps that each should have: with less time there are fewer chains.
-_CHAINS = (2, 32)
-_SWEEPS = 400
+#: Chains sit in different modes, so that more of them gain more than longer ones.
+_CHAINS = (4, 64)
+_SWEEPS = 200
 
 #: Draws that are enough to choose by.
 _FEW_DRAWS = 8
