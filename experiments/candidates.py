@@ -109,7 +109,7 @@ class EvidenceChoice:
     settings : Settings
     evidence : dict of str to (float, float)
         Log evidence and its standard error by the number of the graph in the grid. Empty if there
-        was no time for any: then the graph is the grid's first in a random order.
+        was no time for any: then the graph is the smallest.
     rows : int
         Number of rows it was computed on.
     seconds : float
@@ -126,12 +126,12 @@ def choose_by_evidence(
 ) -> EvidenceChoice:
     """Choose by the evidence on a sample of the training rows, as far as the seconds go.
 
-    The grid is gone through in a random order, so that no kind of graph is left out by rule.
+    Small graphs, which take the least time, come first.
     """
     begin = time.perf_counter()
     rng = np.random.default_rng(seed)
     rows = rng.permutation(len(training))[: EVIDENCE_CELLS // training.shape[1]]
-    order = [int(number) for number in rng.permutation(len(grid))]
+    order = sorted(range(len(grid)), key=lambda number: _count_weights(grid[number].graph))
     found: dict[int, tuple[float, float]] = {}
     with contextlib.suppress(TimeoutError), time_limit(seconds):
         for number in order:
@@ -140,6 +140,10 @@ def choose_by_evidence(
     best = max(found, key=lambda number: found[number][0], default=order[0])
     evidence = {str(number): found[number] for number in sorted(found)}
     return EvidenceChoice(grid[best], evidence, len(rows), time.perf_counter() - begin)
+
+
+def _count_weights(graph: RegionGraph) -> int:
+    return sum(math.prod(shape) for shape in graph.weight_shapes)
 
 
 def _estimator(settings: Settings, schema: Schema, seed: int) -> BayesianSPN:
