@@ -117,7 +117,8 @@ def _compared_graphs(grid: Grid) -> str:
     most = max(details.get("evidence_rows", 0) for details in chosen)
     return (
         f"Of the paper's grid, {min(counts)} to {max(counts)} of {len(paper_grid())} graphs were "
-        f"compared by evidence on up to {most:,} rows in the time there was."
+        f"compared by evidence on up to {most:,} rows in the time there was; where there was none, "
+        "no evidence went into the choice."
     )
 
 
