@@ -26,7 +26,7 @@ _FIT_DRAWS = 160
 
 #: Chains of a fit, and the sweeps that each should have: with less time there are fewer chains.
 #: Chains sit in different modes, so that more of them gain more than longer ones.
-_CHAINS = (4, 64)
+_CHAINS = (2, 64)
 _SWEEPS = 200
 
 #: Draws that are enough to choose by.
