@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from lace import CodebookBuilder, Engine
+from lace import CategoricalHyper, Codebook, ColumnMetadata, Engine, ValueMap
 
 from rivals.exchange import Reporter, Task, serve
 
@@ -32,6 +32,28 @@ def as_frame(table: Any, categories: tuple[int, ...], index: bool) -> Any:
     return pl.DataFrame(columns)
 
 
+def describe(frame: Any, categories: tuple[int, ...]) -> Any:
+    """What the columns are: continuous ones as Lace infers them, discrete ones by their categories.
+
+    Lace infers the categories from what occurs: it refuses a column with a single one, and ends in
+    an error when a test row has another. The hyper-prior is the one that it would infer.
+    """
+    names = [name for name in frame.columns if name != "index"]
+    hyper = CategoricalHyper(1.0, 1.0)
+    continuous = [name for name, count in zip(names, categories, strict=True) if not count]
+    inferred: Any = None
+    if continuous:
+        inferred = Codebook.from_df("table", frame.select("index", *continuous))
+    columns = [
+        ColumnMetadata.categorical(name, count, value_map=ValueMap.int(count), hyper=hyper)
+        if count
+        else inferred.column_metadata[name]
+        for name, count in zip(names, categories, strict=True)
+    ]
+    codebook = Codebook.empty("table").append_column_metadata(columns)
+    return codebook.set_row_names(frame["index"])
+
+
 def score(engine: Any, task: Task) -> Any:
     """Log-likelihood of test rows, those with the same missing cells together."""
     scores = np.empty(len(task.test))
@@ -48,7 +70,7 @@ def score(engine: Any, task: Task) -> Any:
 def learn(task: Task, reporter: Reporter) -> None:
     """Run the states side by side for as long as there is time."""
     frame = as_frame(task.training, task.categories, True)
-    codebook = CodebookBuilder.infer(cat_cutoff=255)
+    codebook = describe(frame, task.categories)
     engine = Engine.from_df(frame, codebook=codebook, n_states=STATES, rng_seed=task.seed)
     for share in SHARES:
         timeout = max(1, round(share * task.seconds - reporter.seconds))  # whole seconds
