@@ -171,9 +171,18 @@ def time_limit(seconds: float) -> Iterator[None]:
         raise TimeoutError
 
     before = signal.signal(signal.SIGALRM, give_up)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    # again after a second, in case that the first one came where errors are ignored
+    signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)
     try:
         yield
+    except SystemError as error:
+        # what becomes of it in the midst of calls to compiled code
+        cause = error.__cause__
+        while isinstance(cause, SystemError):
+            cause = cause.__cause__
+        if isinstance(cause, TimeoutError):
+            raise TimeoutError from error
+        raise
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         signal.signal(signal.SIGALRM, before)

@@ -85,6 +85,9 @@ def test_holes_are_filled_from_the_nearest_of_few_donors(monkeypatch):
     for donors in (100, 30):
         monkeypatch.setattr(figure3, "DONORS", donors)
         np.testing.assert_array_equal(impute(holes, 0), table)
+    # a single donor has one answer for everybody
+    monkeypatch.setattr(figure3, "DONORS", 1)
+    assert len(set(impute(holes, 0)[::2, 3])) == 1
 
 
 def test_imputation_that_takes_too_long_is_told(monkeypatch, twins):
@@ -233,7 +236,11 @@ def test_draws_are_evenly_spaced_and_of_the_later_half(twins, monkeypatch):
 def test_choice_by_evidence_stops_in_time_and_says_so(twins):
     table, schema = twins
     grid = candidates.paper_grid()
+    # compiled code must not be interrupted while it is loaded
+    whole = candidates.choose_by_evidence(100.0, grid[:1], schema, table, seed=0)
+    assert list(whole.evidence) == ["0"]
+    assert whole.rows == len(table)
     choice = candidates.choose_by_evidence(0.01, grid, schema, table, seed=0)
     assert choice.evidence == {}
-    assert choice.settings in grid
+    assert choice.settings.graph == RegionGraph(1, 2, sums=5, leaves=5)  # the smallest
     assert choice.seconds < 5
