@@ -20,16 +20,16 @@ import numpy as np
 from workbench import add_data_option, clock, data_folder, load, peak_memory, shared
 
 from bayesspn.engine import compiled, oracle
-from bayesspn.engine.circuit import Address
+from bayesspn.engine.row_sums import Address
 from bayesspn.graphs import RegionGraph
-from bayesspn.model import Model
-from bayesspn.randomness import Key, Stream
-from bayesspn.rows import encode_rows
-from bayesspn.sampling.chains import run_chain, run_chains, start_chain
-from bayesspn.sampling.circuits import draw_circuit
-from bayesspn.sampling.scopes import draw_scopes, region_evidence
-from bayesspn.sampling.state import statistics_in_scope
-from bayesspn.sampling.sweep import draw_hyper_parameters
+from bayesspn.inference.chains import run_chain, run_chains, start_chain
+from bayesspn.inference.circuits import draw_circuit
+from bayesspn.inference.scopes import draw_scopes, region_evidence
+from bayesspn.inference.state import statistics_in_scope
+from bayesspn.inference.sweep import draw_hyper_parameters
+from bayesspn.model.generative import Model
+from bayesspn.numerics.random_numbers import Key, Stream
+from bayesspn.rows.encoded import encode_rows
 
 WARM_UP = 30
 SWEEPS = 20

@@ -43,8 +43,8 @@ from bayesspn import (
     run_chain,
     start_chain,
 )
-from bayesspn.leaves.family import Array
-from bayesspn.sampling.sweep import SweepInfo
+from bayesspn.arrays import Array
+from bayesspn.inference.sweep import SweepInfo
 
 CLASSES = 32
 ROOT_PARTITIONS = 8

@@ -38,7 +38,7 @@ from sklearn.impute import IterativeImputer, KNNImputer
 from workbench import add_data_option, data_folder, print_table
 
 from bayesspn import SPNImputer
-from bayesspn.leaves.family import Array
+from bayesspn.arrays import Array
 from bayesspn.tables import ColumnSchema, Schema
 from bayesspn.tables.infer import families_by_sign
 

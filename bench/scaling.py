@@ -29,15 +29,16 @@ import numpy as np
 from workbench import print_table, shared
 
 from bayesspn import Key, Leaves, Model, describe_column, start_chain
-from bayesspn.cluster.partitions import divide_rows
+from bayesspn.arrays import Array
 from bayesspn.cluster.shards import WorkerShards
 from bayesspn.cluster.workers import LocalWorkers, Workers
-from bayesspn.engine.circuit import Address, Circuit, RowSums, add_row_sums
+from bayesspn.engine.row_sums import Address, RowSums, add_row_sums
 from bayesspn.engine.shards import Shards
 from bayesspn.estimators.defaults import choose_graph
 from bayesspn.graphs import RegionGraph
-from bayesspn.leaves.family import Array
-from bayesspn.sampling.chains import GrowingChain
+from bayesspn.inference.chains import GrowingChain
+from bayesspn.model.circuit import Circuit
+from bayesspn.tables.partitions import divide_rows
 
 COLUMNS_PER_KIND = 10
 CLASSES = 32

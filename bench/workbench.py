@@ -14,9 +14,9 @@ from pathlib import Path
 
 import numpy as np
 
+from bayesspn.arrays import Array
 from bayesspn.graphs import RegionGraph
 from bayesspn.leaves.columns import Column, Leaves, describe_column
-from bayesspn.leaves.family import Array
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,7 +19,7 @@ import numpy as np
 from timed_fits import Settings
 
 from bayesspn import BayesianSPN, RegionGraph
-from bayesspn.leaves.family import Array
+from bayesspn.arrays import Array
 from bayesspn.tables import Schema
 
 #: Cells that the evidence is computed on, at most: those of a sample of the training rows. Few rows

@@ -31,9 +31,9 @@ from sklearn.exceptions import ConvergenceWarning
 from tqdm import tqdm
 
 from bayesspn import BayesianSPN
-from bayesspn.engine.threads import use_threads
-from bayesspn.estimators.selection import leave_one_out
-from bayesspn.leaves.family import Array
+from bayesspn.arrays import Array
+from bayesspn.numerics.threads import use_threads
+from bayesspn.selection.select import leave_one_out
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results" / "choose_graphs.jsonl"

@@ -31,8 +31,8 @@ from running import Options, Outcome, Session, as_scores, parse_options, run_set
 from sklearn.impute import KNNImputer
 from timed_fits import Settings, fit_for
 
+from bayesspn.arrays import Array
 from bayesspn.datasets import BINARY_NAMES
-from bayesspn.leaves.family import Array
 
 NAMES = ("tmovie", "cwebkb", "bbc")
 ROW_SHARES = (0.2, 0.4, 0.6, 0.8)

@@ -24,8 +24,8 @@ from pathlib import Path
 
 import numpy as np
 
+from bayesspn.arrays import Array
 from bayesspn.datasets import BINARY_NAMES, load_binary, load_mixed
-from bayesspn.leaves.family import Array
 from bayesspn.tables import ColumnSchema, Schema
 from bayesspn.tables.infer import families_by_sign
 

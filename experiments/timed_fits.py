@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 from bayesspn import Key, Learned, Model, Posterior, RegionGraph, encode_rows
-from bayesspn.engine.circuit import Address
+from bayesspn.arrays import Array
+from bayesspn.engine.row_sums import Address
 from bayesspn.engine.shards import LocalShards, Shards
-from bayesspn.leaves.family import Array
-from bayesspn.sampling.circuits import draw_parameters, reach_components
-from bayesspn.sampling.start import start_state
-from bayesspn.sampling.state import State, statistics_in_scope
-from bayesspn.sampling.sweep import SweepInfo, draw_hyper_parameters, draw_sweep
+from bayesspn.inference.circuits import draw_parameters, reach_components
+from bayesspn.inference.starts.informed import start_state
+from bayesspn.inference.state import State, statistics_in_scope
+from bayesspn.inference.sweep import SweepInfo, draw_hyper_parameters, draw_sweep
 from bayesspn.tables import Schema, encode, model_columns
 
 #: Draws of a chain that are kept, from the later half of its sweeps, and those of a fit.

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from bayesspn.engine import oracle
-from bayesspn.engine.circuit import Circuit
 from bayesspn.graphs import RegionGraph
+from bayesspn.inference.prior import draw_prior_circuit
+from bayesspn.inference.state import State, statistics_in_scope
 from bayesspn.leaves.columns import Leaves, describe_column
-from bayesspn.model import Hyper, Model, draw_hyper
-from bayesspn.prior import draw_prior_circuit
-from bayesspn.rows import encode_rows
-from bayesspn.sampling.state import State, statistics_in_scope
+from bayesspn.model.circuit import Circuit
+from bayesspn.model.generative import Hyper, Model, draw_hyper
+from bayesspn.rows.encoded import encode_rows
 
 #: Both kinds of products, several partitions, more than two children, depth 0 to 3.
 GRAPHS = {

@@ -21,7 +21,7 @@ from importlib import import_module as _import_module
 from pathlib import Path as _Path
 from typing import TYPE_CHECKING, Any
 
-from bayesspn.compilation import drop_stale_code as _drop_stale_code
+from bayesspn.numerics.compilation import drop_stale_code as _drop_stale_code
 
 _drop_stale_code(_Path(__file__).parent)  # before anything compiled is looked up
 
@@ -40,14 +40,14 @@ if TYPE_CHECKING:
         select_graph,
     )
     from bayesspn.graphs import RegionGraph
+    from bayesspn.inference.chains import Chain, run_chain, run_chains, start_chain
     from bayesspn.leaves.columns import Column, Leaves, describe_column
-    from bayesspn.model import Learned, Model
-    from bayesspn.posterior import Posterior, merge_chains
-    from bayesspn.randomness import Key
-    from bayesspn.rows import EncodedRows, encode_rows
-    from bayesspn.sampling.chains import Chain, run_chain, run_chains, start_chain
+    from bayesspn.model.generative import Learned, Model
+    from bayesspn.model.network import SPN
+    from bayesspn.numerics.random_numbers import Key
+    from bayesspn.prediction.posterior import Posterior, merge_chains
+    from bayesspn.rows.encoded import EncodedRows, encode_rows
     from bayesspn.scopes import Scope
-    from bayesspn.spn import SPN
 
 __version__ = "0.1.0.dev0"
 
@@ -100,13 +100,13 @@ _MODULES = {
     ),
     "graphs": ("RegionGraph",),
     "leaves.columns": ("Column", "Leaves", "describe_column"),
-    "model": ("Learned", "Model"),
-    "posterior": ("Posterior", "merge_chains"),
-    "randomness": ("Key",),
-    "rows": ("EncodedRows", "encode_rows"),
-    "sampling.chains": ("Chain", "run_chain", "run_chains", "start_chain"),
+    "model.generative": ("Learned", "Model"),
+    "prediction.posterior": ("Posterior", "merge_chains"),
+    "numerics.random_numbers": ("Key",),
+    "rows.encoded": ("EncodedRows", "encode_rows"),
+    "inference.chains": ("Chain", "run_chain", "run_chains", "start_chain"),
     "scopes": ("Scope",),
-    "spn": ("SPN",),
+    "model.network": ("SPN",),
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 

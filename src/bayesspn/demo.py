@@ -12,15 +12,15 @@ import numpy as np
 from sklearn.datasets import load_wine
 from tqdm import tqdm
 
+from bayesspn.arrays import Array
 from bayesspn.graphs import RegionGraph
+from bayesspn.inference.chains import Chain, run_chain, start_chain
+from bayesspn.inference.sweep import SweepInfo
 from bayesspn.leaves.columns import Leaves, describe_column
-from bayesspn.leaves.family import Array
-from bayesspn.model import Model
-from bayesspn.posterior import Posterior, merge_chains
-from bayesspn.randomness import Key
-from bayesspn.rows import encode_rows
-from bayesspn.sampling.chains import Chain, run_chain, start_chain
-from bayesspn.sampling.sweep import SweepInfo
+from bayesspn.model.generative import Model
+from bayesspn.numerics.random_numbers import Key
+from bayesspn.prediction.posterior import Posterior, merge_chains
+from bayesspn.rows.encoded import encode_rows
 
 CHAINS = 4
 BURN_IN = 300

@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 from bayesspn import BayesianSPN, __version__, load
+from bayesspn.questions.wording import describe_agreement
 from bayesspn.tables import Schema, infer_schema
-from bayesspn.wording import describe_agreement
 
 SHORT = ["--chains", 1, "--burn-in", 5, "--draws", 5, "--thin", 1, "--seed", 0]
 
@@ -72,7 +72,7 @@ def test_progress_can_be_forced(run):
 
 
 def test_ctrl_c_keeps_the_draws_so_far(run, document, monkeypatch):
-    from bayesspn.sampling.chains import GrowingChain
+    from bayesspn.inference.chains import GrowingChain
 
     step, sweeps = GrowingChain.step, []
 

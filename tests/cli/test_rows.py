@@ -63,7 +63,7 @@ def test_surprise_and_anomaly(run, document, model, table):
 def test_rows_that_cannot_be_are_null_in_json(run, document, monkeypatch):
     text = "sex,age,income,job,ill\nF,30,-5,nurse,true\n"
     monkeypatch.setattr(
-        "bayesspn.estimators.questions.log_conditional", lambda view, X: np.full(len(X), -np.inf)
+        "bayesspn.questions.interface.log_conditional", lambda view, X: np.full(len(X), -np.inf)
     )
     assert csv(run("score", "@m.bspn", "-", input=text))["log_density"][0] == -np.inf
     found = document("score", "@m.bspn", "-", input=text)

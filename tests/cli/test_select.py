@@ -12,7 +12,7 @@ import pytest
 
 from bayesspn import BayesianSPN, load, select_graph
 from bayesspn.estimators import evidence
-from bayesspn.estimators.evidence import Measurement
+from bayesspn.selection.evidence import Measurement
 
 SHORT = ["--chains", 1, "--burn-in", 5, "--draws", 25, "--thin", 1, "--seed", 0]
 GRID = '{"depth": [0], "leaves": [1, 2, 3]}'

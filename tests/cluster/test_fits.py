@@ -19,8 +19,8 @@ from tqdm.auto import tqdm
 
 import bayesspn
 from bayesspn import BayesianSPN
-from bayesspn.chain_files import load_chains
 from bayesspn.estimators import fitting
+from bayesspn.files.chains import load_chains
 
 pytestmark = pytest.mark.filterwarnings("ignore:the chains do not agree")
 

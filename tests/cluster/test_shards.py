@@ -15,19 +15,19 @@ from support import mixed_leaves, mixed_table
 from bayesspn.cluster import ArrayTable, Engine
 from bayesspn.cluster import shards as cluster_shards
 from bayesspn.cluster.messages import pack_circuit, unpack_circuit
-from bayesspn.cluster.partitions import divide_rows
 from bayesspn.cluster.ray_workers import RayWorkers, share_cpus
 from bayesspn.cluster.shards import WorkerShards
-from bayesspn.cluster.sources import ArraySource
 from bayesspn.cluster.workers import LocalWorkers
-from bayesspn.engine.circuit import Address
+from bayesspn.engine.row_sums import Address
 from bayesspn.engine.shards import LocalShards
 from bayesspn.graphs import RegionGraph
-from bayesspn.model import Learned, Model
-from bayesspn.randomness import Key
-from bayesspn.rows import encode_rows
-from bayesspn.sampling.chains import run_chain, start_chain
-from bayesspn.sampling.circuits import draw_parameters, reach_components
+from bayesspn.inference.chains import run_chain, start_chain
+from bayesspn.inference.circuits import draw_parameters, reach_components
+from bayesspn.model.generative import Learned, Model
+from bayesspn.numerics.random_numbers import Key
+from bayesspn.rows.encoded import encode_rows
+from bayesspn.tables.partitions import divide_rows
+from bayesspn.tables.sources import ArraySource
 
 X = mixed_table(0, 300)
 LEAVES = mixed_leaves(X)

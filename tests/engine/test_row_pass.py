@@ -12,13 +12,14 @@ import pytest
 from support import GRAPHS, binary_leaves, mixed_leaves, mixed_table, prior_circuit
 
 from bayesspn.engine import compiled, oracle
-from bayesspn.engine.circuit import Address, Circuit, add_row_sums
+from bayesspn.engine.row_sums import Address, add_row_sums
 from bayesspn.graphs import RegionGraph
+from bayesspn.inference.prior import draw_prior_circuit, draw_rows
 from bayesspn.leaves.columns import Leaves, describe_column
-from bayesspn.model import Model, draw_hyper
-from bayesspn.prior import draw_prior_circuit, draw_rows
-from bayesspn.randomness import Key
-from bayesspn.rows import EncodedRows, encode_rows, encode_shard
+from bayesspn.model.circuit import Circuit
+from bayesspn.model.generative import Model, draw_hyper
+from bayesspn.numerics.random_numbers import Key
+from bayesspn.rows.encoded import EncodedRows, encode_rows, encode_shard
 
 ADDRESS = Address(Key(11).words(), 5)
 

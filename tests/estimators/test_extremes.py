@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from bayesspn import BayesianSPN, SPNRegressor
-from bayesspn.leaves.normal import lognormal_moments
-from bayesspn.queries.information import mutual_information
+from bayesspn.leaves.intervals.normal import lognormal_moments
+from bayesspn.prediction.information import mutual_information
 from bayesspn.tables import TableError
 
 pytestmark = [

@@ -10,8 +10,8 @@ import pytest
 
 import bayesspn
 from bayesspn import BayesianSPN, InfiniteSPN
-from bayesspn.posterior_files import ModelFileError
-from bayesspn.sampling.components import component_sizes
+from bayesspn.files.posteriors import ModelFileError
+from bayesspn.inference.infinite.components import component_sizes
 
 # chains this short do not agree, and need not
 pytestmark = pytest.mark.filterwarnings("ignore:the chains do not agree")

@@ -15,7 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import bayesspn
 from bayesspn import SPNClassifier, SPNImputer, SPNRegressor
 from bayesspn.estimators.imputation import average_cells
-from bayesspn.posterior import Posterior
+from bayesspn.prediction.posterior import Posterior
 from bayesspn.tables import encode
 
 # chains this short do not agree, and need not

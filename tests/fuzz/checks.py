@@ -16,7 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import bayesspn
 from bayesspn import BayesianSPN, SPNClassifier, SPNImputer, SPNRegressor
-from bayesspn.estimators.views import decode_value
+from bayesspn.questions.views import decode_value
 from bayesspn.tables import encode
 from bayesspn.tables.frames import open_table
 

@@ -18,7 +18,7 @@ from scipy import special, stats
 
 from bayesspn.leaves import FAMILIES, Family
 from bayesspn.leaves.columns import Column, describe_column
-from bayesspn.special import log_gammainc
+from bayesspn.numerics.special_functions import log_gammainc
 
 ALARM = 1e-4
 DRAWS = 20_000

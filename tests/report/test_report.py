@@ -25,8 +25,8 @@ from bayesspn import BayesianSPN
 from bayesspn.cli import app
 from bayesspn.report import build_report, write_report
 from bayesspn.report.markup import element
-from bayesspn.report.strange import show_strange
 from bayesspn.report.subject import Subject
+from bayesspn.report.surprises import show_strange
 from bayesspn.tables import QuestionError
 
 
@@ -94,7 +94,7 @@ def test_answers_in_the_report_are_the_models(page, model):
     text = Reader(page).text
     calls = re.findall(r"model\.joint_\.(?:mode|expectation)\(.*?interval=0\.9\)", text)
     assert len(calls) >= 4
-    from bayesspn.wording import percent, show
+    from bayesspn.questions.wording import percent, show
 
     for call in calls:
         answer = eval(call, {"model": model})

@@ -11,7 +11,7 @@ from bayesspn.cli.ask import AskCommand, ask
 from bayesspn.cli.errors import GuardedGroup
 from bayesspn.cli.fit import fit
 from bayesspn.cli.inspect import demo, schema, summary
-from bayesspn.cli.look import explore, report
+from bayesspn.cli.pages import explore, report
 from bayesspn.cli.rows import impute, sample, score
 from bayesspn.cli.select import select
 

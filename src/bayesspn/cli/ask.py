@@ -19,7 +19,7 @@ from bayesspn.cli.options import (
     load_model,
 )
 from bayesspn.cli.output import align, frame_rows, print_json
-from bayesspn.wording import percent, show
+from bayesspn.questions.wording import percent, show
 
 if TYPE_CHECKING:
     from bayesspn.estimators import Answer, Conditional
@@ -174,7 +174,7 @@ class _Known:
         return joint
 
     def words(self, schema: Schema) -> str:
-        from bayesspn.tables.event_text import parse_text
+        from bayesspn.questions.event_text import parse_text
 
         clauses = [clause.text for text in self.texts for clause in parse_text(text, schema)[0]]
         return " and ".join(dict.fromkeys(clauses))
@@ -183,7 +183,7 @@ class _Known:
 def _ask_probability(
     joint: Conditional, schema: Schema, question: str | None, given: str | None, interval: float
 ) -> _Reply:
-    from bayesspn.tables.event_text import parse_text
+    from bayesspn.questions.event_text import parse_text
 
     if question is None:
         raise typer.BadParameter(

@@ -36,7 +36,7 @@ from bayesspn.cli.options import (
     whole_or_auto,
 )
 from bayesspn.cli.output import frame_rows, print_json
-from bayesspn.wording import count, describe_agreement
+from bayesspn.questions.wording import count, describe_agreement
 
 if TYPE_CHECKING:
     import pandas as pd

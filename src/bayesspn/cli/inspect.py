@@ -22,7 +22,7 @@ from bayesspn.cli.options import (
     read_columns,
 )
 from bayesspn.cli.output import STREAM, align, frame_rows, print_json
-from bayesspn.wording import count, describe_agreement, show
+from bayesspn.questions.wording import count, describe_agreement, show
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -202,7 +202,7 @@ def read_columns(
 
 def find_column(name: str, schema: Schema) -> Hashable:
     """A column of a model by its name."""
-    from bayesspn.tables.event_text import ColumnFinder
+    from bayesspn.questions.event_text import ColumnFinder
 
     return schema.names[ColumnFinder(schema).position(name)]
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from bayesspn.cli.errors import say
 from bayesspn.cli.options import Format
-from bayesspn.wording import count, to_json
+from bayesspn.questions.wording import count, to_json
 
 if TYPE_CHECKING:
     import pandas as pd

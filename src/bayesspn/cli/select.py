@@ -32,7 +32,7 @@ from bayesspn.cli.options import (
     wants_progress,
 )
 from bayesspn.cli.output import align, frame_rows, print_json
-from bayesspn.wording import count, describe_agreement, show
+from bayesspn.questions.wording import count, describe_agreement, show
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,7 +8,7 @@ where they get their rows from, and `shards` shows their rows to the sampler.
 
 from __future__ import annotations
 
-from bayesspn.cluster.partitions import names_files
-from bayesspn.cluster.placement import ArrayTable, Engine, FileTable
+from bayesspn.estimators.placement import ArrayTable, Engine, FileTable
+from bayesspn.tables.partitions import names_files
 
 __all__ = ["ArrayTable", "Engine", "FileTable", "names_files"]

@@ -11,8 +11,8 @@ import io
 import pickle
 from typing import Any
 
-from bayesspn.engine.circuit import Circuit
 from bayesspn.leaves.columns import Leaves
+from bayesspn.model.circuit import Circuit
 
 _LEAVES = "leaves"
 

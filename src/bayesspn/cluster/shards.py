@@ -5,19 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bayesspn.cell_hashes import HashArray
+from bayesspn.arrays import Array, IntArray
 from bayesspn.cluster.messages import pack_circuit
 from bayesspn.cluster.worker import add_totals
 from bayesspn.cluster.workers import Workers, call_alike
-from bayesspn.dictionaries import Dictionary, build_dictionary, merge_digests
-from bayesspn.engine.circuit import Address, Circuit, RowSums, add_row_sums, from_fixed_point
+from bayesspn.engine.row_sums import Address, RowSums, add_row_sums, from_fixed_point
 from bayesspn.leaves.columns import Leaves
-from bayesspn.leaves.family import Array
-
-IntArray = NDArray[np.int64]
-
+from bayesspn.model.circuit import Circuit
+from bayesspn.rows.codebook import Dictionary, build_dictionary, merge_digests
+from bayesspn.rows.fingerprints import HashArray
 
 #: Categories are counted in 32 bits.
 MOST_ROWS = 2**31 - 1

@@ -6,27 +6,25 @@ import os
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bayesspn.cell_hashes import HashArray, hash_columns
+from bayesspn.arrays import Array, IntArray
 from bayesspn.cluster.messages import unpack_circuit
-from bayesspn.cluster.sources import ParquetSource, Source
-from bayesspn.dictionaries import (
+from bayesspn.engine import compiled
+from bayesspn.engine.row_sums import Address, RowSums
+from bayesspn.leaves.columns import Leaves
+from bayesspn.model.circuit import Circuit
+from bayesspn.numerics.threads import use_threads
+from bayesspn.rows.codebook import (
     Dictionary,
     Digest,
     count_totals,
     digest_rows,
     merge_digests,
 )
-from bayesspn.engine import compiled
-from bayesspn.engine.circuit import Address, Circuit, RowSums
-from bayesspn.engine.threads import use_threads
-from bayesspn.leaves.columns import Leaves
-from bayesspn.leaves.family import Array
-from bayesspn.rows import EncodedRows, RowBlock, check_support, encode_shard
+from bayesspn.rows.encoded import EncodedRows, RowBlock, check_support, encode_shard
+from bayesspn.rows.fingerprints import HashArray, hash_columns
+from bayesspn.tables.sources import ParquetSource, Source
 from bayesspn.tables.surveys import ColumnSurvey
-
-IntArray = NDArray[np.int64]
 
 
 class Extremes(NamedTuple):

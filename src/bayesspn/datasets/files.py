@@ -10,7 +10,7 @@ import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 
-from bayesspn.tables.atomic import remove_abandoned, replaced_file
+from bayesspn.files.atomic import remove_abandoned, replaced_file
 
 #: Names a local folder of data sets; nothing is downloaded then.
 VARIABLE = "BAYESSPN_DATA"

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from bayesspn.arrays import Array
 from bayesspn.datasets.catalogue import MIXED_SOURCE, PARTS
 from bayesspn.datasets.files import VARIABLE, DataSetError, check_sum, local_folder
-from bayesspn.leaves.family import Array
 from bayesspn.tables import ColumnSchema, Schema
 from bayesspn.tables.infer import families_by_sign
 

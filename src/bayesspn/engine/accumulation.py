@@ -5,15 +5,16 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesspn.dictionaries import Dictionary
-from bayesspn.engine.circuit import Address, Circuit, empty_statistics
+from bayesspn.arrays import Array
 from bayesspn.engine.features import code_statistics, dense_features, dense_statistics
 from bayesspn.engine.kernels import accumulate, models
 from bayesspn.engine.kernels.layout import Geometry
-from bayesspn.engine.threads import run_tasks
+from bayesspn.engine.row_sums import Address, empty_statistics
 from bayesspn.leaves.densities import log_model_parts
-from bayesspn.leaves.family import Array
-from bayesspn.rows import RowBlock
+from bayesspn.model.circuit import Circuit
+from bayesspn.numerics.threads import run_tasks
+from bayesspn.rows.codebook import Dictionary
+from bayesspn.rows.encoded import RowBlock
 
 #: Fewer rows are not worth a thread.
 _ROWS_PER_TASK = 1024

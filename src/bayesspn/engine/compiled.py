@@ -8,18 +8,19 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from bayesspn.arrays import Array
 from bayesspn.engine.accumulation import Accumulator
-from bayesspn.engine.circuit import Address, Circuit, RowSums, fixed_point
 from bayesspn.engine.kernels.assign import assign_rows
 from bayesspn.engine.kernels.layout import Entries, Geometry, Weights
 from bayesspn.engine.kernels.patterns import plan_rows, tabulate_patterns
 from bayesspn.engine.kernels.vectors import LANES
+from bayesspn.engine.leaf_tables import CircuitTables, tabulate
 from bayesspn.engine.patterns import lay_out_patterns
-from bayesspn.engine.tables import CircuitTables, tabulate
-from bayesspn.engine.threads import run_tasks
+from bayesspn.engine.row_sums import Address, RowSums, fixed_point
 from bayesspn.graphs import RegionGraph
-from bayesspn.leaves.family import Array
-from bayesspn.rows import EncodedRows, RowBlock
+from bayesspn.model.circuit import Circuit
+from bayesspn.numerics.threads import run_tasks
+from bayesspn.rows.encoded import EncodedRows, RowBlock
 
 _NO_ADDRESS = Address((np.uint32(0), np.uint32(0)), 0)
 

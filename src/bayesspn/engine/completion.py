@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bayesspn.arrays import Array, IntArray
 from bayesspn.engine import compiled
-from bayesspn.engine.circuit import Address, Circuit
 from bayesspn.engine.oracle import decode_trees
+from bayesspn.engine.row_sums import Address
 from bayesspn.leaves.densities import draw_cells
-from bayesspn.leaves.family import Array
-from bayesspn.rows import encode_rows
-
-IntArray = NDArray[np.int64]
+from bayesspn.model.circuit import Circuit
+from bayesspn.rows.encoded import encode_rows
 
 
 def complete_rows(

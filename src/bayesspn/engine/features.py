@@ -14,10 +14,10 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesspn.dictionaries import Dictionary
+from bayesspn.arrays import Array
 from bayesspn.leaves.columns import Leaves
-from bayesspn.leaves.family import Array
-from bayesspn.rows import RowBlock
+from bayesspn.rows.codebook import Dictionary
+from bayesspn.rows.encoded import RowBlock
 
 #: Rows of a block whose features are kept: fewer than the full blocks of a large table have.
 _MOST_ROWS = 8192

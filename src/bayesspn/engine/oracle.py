@@ -8,25 +8,16 @@ uniform v of a row picks the edge of its v-th visited sum by inversion, in the o
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from bayesspn.dictionaries import Dictionary
-from bayesspn.engine.circuit import (
-    Address,
-    Circuit,
-    RowSums,
-    Statistics,
-    empty_statistics,
-    fixed_point,
-)
+from bayesspn.arrays import Array, IntArray
+from bayesspn.engine.row_sums import Address, RowSums, Statistics, empty_statistics, fixed_point
 from bayesspn.graphs import RegionGraph
 from bayesspn.leaves.densities import log_density, log_model_parts
-from bayesspn.leaves.family import Array
-from bayesspn.randomness import row_uniforms
-from bayesspn.rows import EncodedRows
-
-IntArray = NDArray[np.int64]
+from bayesspn.model.circuit import Circuit
+from bayesspn.numerics.random_numbers import row_uniforms
+from bayesspn.rows.codebook import Dictionary
+from bayesspn.rows.encoded import EncodedRows
 
 
 def leaf_values(circuit: Circuit, X: Array) -> Array:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from bayesspn.dictionaries import Dictionary
 from bayesspn.engine.kernels.layout import Geometry
 from bayesspn.engine.kernels.patterns import Patterns, find_small_regions
+from bayesspn.rows.codebook import Dictionary
 from bayesspn.scopes import Scope
 
 #: A region is small if it has at most this many patterns, and one for so many rows.

@@ -10,23 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
-from bayesspn.cell_hashes import HashArray, hash_columns
-from bayesspn.dictionaries import Dictionary
+from bayesspn.arrays import Array, IntArray
 from bayesspn.engine import compiled
-from bayesspn.engine.circuit import (
-    Address,
-    Circuit,
-    RowSums,
-    add_row_sums,
-    from_fixed_point,
-)
-from bayesspn.leaves.family import Array
-from bayesspn.rows import EncodedRows
-
-IntArray = NDArray[np.int64]
+from bayesspn.engine.row_sums import Address, RowSums, add_row_sums, from_fixed_point
+from bayesspn.model.circuit import Circuit
+from bayesspn.rows.codebook import Dictionary
+from bayesspn.rows.encoded import EncodedRows
+from bayesspn.rows.fingerprints import HashArray, hash_columns
 
 RowPass = Callable[[Circuit, EncodedRows, Address], RowSums]
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from bayesspn.estimators.averages import GraphAverage
 from bayesspn.estimators.classifier import SPNClassifier
 from bayesspn.estimators.density import BayesianSPN
-from bayesspn.estimators.files import load
 from bayesspn.estimators.imputer import SPNImputer
 from bayesspn.estimators.infinite import InfiniteSPN
-from bayesspn.estimators.questions import Conditional
 from bayesspn.estimators.regressor import SPNRegressor
-from bayesspn.estimators.selection import GraphSelection, select_graph
-from bayesspn.estimators.views import Answer
+from bayesspn.files.estimators import load
+from bayesspn.questions.interface import Conditional
+from bayesspn.questions.views import Answer
+from bayesspn.selection.averages import GraphAverage
+from bayesspn.selection.select import GraphSelection, select_graph
 
 __all__ = [
     "Answer",

@@ -10,9 +10,9 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_y, column_or_1d
 
+from bayesspn.arrays import Array
 from bayesspn.estimators.imputation import average_cells
 from bayesspn.estimators.targets import TargetModel, name_target, split_schema
-from bayesspn.leaves.family import Array
 from bayesspn.tables.schema import ColumnSchema
 
 

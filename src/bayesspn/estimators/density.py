@@ -8,13 +8,13 @@ import numpy as np
 from sklearn.base import DensityMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from bayesspn.estimators.evidence import estimate_evidence
+from bayesspn.arrays import Array
 from bayesspn.estimators.joint import JointModel, check_count
-from bayesspn.estimators.questions import Questions
-from bayesspn.estimators.row_questions import score_rows
-from bayesspn.estimators.views import View
-from bayesspn.leaves.family import Array
-from bayesspn.sampling.evidence import LogEvidence
+from bayesspn.inference.evidence.estimates import LogEvidence
+from bayesspn.questions.interface import Questions
+from bayesspn.questions.rows import score_rows
+from bayesspn.questions.views import View
+from bayesspn.selection.evidence import estimate_evidence
 from bayesspn.tables import encode, infer_schema
 
 

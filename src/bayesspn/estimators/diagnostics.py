@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bayesspn.leaves.family import Array
-from bayesspn.posterior import Posterior
-from bayesspn.sampling.components import count_components
-from bayesspn.sampling.state import State
+from bayesspn.arrays import Array
+from bayesspn.inference.infinite.components import count_components
+from bayesspn.inference.state import State
+from bayesspn.prediction.posterior import Posterior
 
 #: Fewer draws than this say nothing about convergence.
 _FEWEST_DRAWS = 4

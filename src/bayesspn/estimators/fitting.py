@@ -17,20 +17,20 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from tqdm.auto import tqdm
 
+from bayesspn.arrays import Array
 from bayesspn.engine.shards import Shards
-from bayesspn.estimators.checkpoints import Checkpoint
-from bayesspn.leaves.family import Array
-from bayesspn.model import Model
-from bayesspn.randomness import Key
-from bayesspn.rows import EncodedRows
-from bayesspn.sampling.chains import (
+from bayesspn.files.checkpoints import Checkpoint
+from bayesspn.inference.chains import (
     Chain,
     GrowingChain,
     advance_chains,
     chain_from_state,
     start_chain,
 )
-from bayesspn.sampling.state import State
+from bayesspn.inference.state import State
+from bayesspn.model.generative import Model
+from bayesspn.numerics.random_numbers import Key
+from bayesspn.rows.encoded import EncodedRows
 
 #: Rounds into which parallel chains are divided: progress is shown, and Ctrl-C heard, after each.
 _ROUNDS = 10

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from bayesspn.arrays import Array
 from bayesspn.estimators.fitting import draw_seed
-from bayesspn.leaves.family import Array
-from bayesspn.posterior import Posterior
-from bayesspn.queries.row_averages import average_missing, draw_weights, even_weights
-from bayesspn.queries.sets import ValueSet
+from bayesspn.prediction.posterior import Posterior
+from bayesspn.prediction.row_averages import average_missing, draw_weights, even_weights
+from bayesspn.prediction.value_sets import ValueSet
 from bayesspn.tables import Schema, as_recorded, decode
 
 #: Rows whose cells are averaged together, which bounds memory.

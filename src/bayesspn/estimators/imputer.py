@@ -10,10 +10,10 @@ from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from bayesspn.arrays import Array
 from bayesspn.estimators.fitting import draw_seed
 from bayesspn.estimators.imputation import fill_best, fill_drawn, fill_several, give_back
 from bayesspn.estimators.joint import JointModel, check_count
-from bayesspn.leaves.family import Array
 from bayesspn.tables import Schema, encode
 from bayesspn.tables.frames import library_of
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from bayesspn.estimators.density import BayesianSPN
 from bayesspn.estimators.joint import check_strength
-from bayesspn.model import Learned
+from bayesspn.model.generative import Learned
 from bayesspn.tables import Schema
 
 #: Prior of the concentration when it is learned: between few and some dozens of components.

@@ -13,22 +13,22 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from bayesspn.arrays import Array
 from bayesspn.cluster import ArrayTable, Engine, FileTable, names_files
 from bayesspn.engine.shards import LocalShards, Shards
-from bayesspn.estimators.candidates import list_candidates
 from bayesspn.estimators.defaults import choose_graph
 from bayesspn.estimators.diagnostics import build_inference_data, invariants, summarise
 from bayesspn.estimators.fitting import sample_chains, stack_traces, warn_if_chains_disagree
-from bayesspn.estimators.halving import rank_graphs
-from bayesspn.estimators.questions import Conditional
-from bayesspn.estimators.views import View
+from bayesspn.files.posteriors import save_posterior
 from bayesspn.graphs import RegionGraph
 from bayesspn.leaves.columns import Leaves, widen_ranges
-from bayesspn.leaves.family import Array
-from bayesspn.model import Model
-from bayesspn.posterior import DRAWN_SEED, Posterior, merge_chains
-from bayesspn.posterior_files import save_posterior
-from bayesspn.rows import EncodedRows, check_support
+from bayesspn.model.generative import Model
+from bayesspn.prediction.posterior import DRAWN_SEED, Posterior, merge_chains
+from bayesspn.questions.interface import Conditional
+from bayesspn.questions.views import View
+from bayesspn.rows.encoded import EncodedRows, check_support
+from bayesspn.selection.candidates import list_candidates
+from bayesspn.selection.successive_halving import rank_graphs
 from bayesspn.tables import Schema, encode, infer_schema, model_columns
 from bayesspn.tables.frames import library_of
 from bayesspn.tables.schema_files import schema_to_json

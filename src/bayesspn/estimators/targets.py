@@ -9,8 +9,8 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from bayesspn.arrays import Array
 from bayesspn.estimators.joint import JointModel
-from bayesspn.leaves.family import Array
 from bayesspn.tables import Schema, encode, infer_schema
 from bayesspn.tables.frames import library_of
 from bayesspn.tables.schema import ColumnSchema

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from bayesspn.explorer.evidence import read_evidence, write_python
+from bayesspn.explorer.given import read_evidence, write_python
+from bayesspn.questions.wording import count, percent, to_json
 from bayesspn.tables import QuestionError, TableError, read_table
 from bayesspn.tables.times import time_zone
-from bayesspn.wording import count, percent, to_json
 
 if TYPE_CHECKING:
     from bayesspn.estimators.joint import JointModel

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from bayesspn.arrays import Array
 from bayesspn.leaves.categorical import Categorical
-from bayesspn.leaves.family import Array
 
 
 class Bernoulli(Categorical):

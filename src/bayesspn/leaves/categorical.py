@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesspn.leaves.family import Array, Family
-from bayesspn.leaves.gamma_draws import draw_log_dirichlet
-from bayesspn.special import log_gamma, log_rising
+from bayesspn.arrays import Array
+from bayesspn.leaves.family import Family
+from bayesspn.numerics.gamma_variates import draw_log_dirichlet
+from bayesspn.numerics.special_functions import log_gamma, log_rising
 
 
 class Categorical(Family):

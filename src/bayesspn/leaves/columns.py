@@ -14,8 +14,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from bayesspn.arrays import Array
 from bayesspn.leaves import FAMILIES, Family
-from bayesspn.leaves.family import Array
 
 #: Prior strength of the leaves in pseudo-observations: Beta(½, ½) and the like.
 DEFAULT_GAMMA = 0.5

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesspn.leaves.family import Array, Family
+from bayesspn.arrays import Array
+from bayesspn.leaves.family import Family
 
 
 class Counts(Family):

@@ -14,8 +14,8 @@ from typing import NamedTuple, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from bayesspn.arrays import Array
 from bayesspn.leaves.columns import Leaves
-from bayesspn.leaves.family import Array
 
 Index = NDArray[np.int64]
 

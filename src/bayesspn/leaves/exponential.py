@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesspn.leaves.family import Array, Family, join_last, split_last
-from bayesspn.leaves.gamma_draws import draw_limited_gamma
-from bayesspn.leaves.heavy import EXPONENTIAL, heavy_moments, log_heavy_mass
-from bayesspn.leaves.survival import exponential_moments, log_survival_mass
-from bayesspn.special import log_gamma, log_gammainc
+from bayesspn.arrays import Array, join_last, split_last
+from bayesspn.leaves.family import Family
+from bayesspn.leaves.intervals.exponential import exponential_moments, log_survival_mass
+from bayesspn.leaves.intervals.quadrature import EXPONENTIAL, heavy_moments, log_heavy_mass
+from bayesspn.numerics.gamma_variates import draw_limited_gamma
+from bayesspn.numerics.special_functions import log_gamma, log_gammainc
 
 #: Largest value drawn.
 _LARGEST = 1e300

@@ -19,24 +19,9 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from bayesspn.arrays import Array
+
 Measure = Literal["discrete", "continuous"]
-
-
-def split_last(array: Array) -> tuple[Array, ...]:
-    """Views of what the last axis holds, each of shape (...).
-
-    Quicker than moving the axis to the front, which small arrays in every sweep notice.
-    """
-    return tuple(array[..., k] for k in range(array.shape[-1]))
-
-
-def join_last(*parts: Array) -> Array:
-    """Parts that broadcast to (...), side by side in a new last axis: the inverse of splitting."""
-    joined = np.empty((*np.broadcast(*parts).shape, len(parts)))
-    for k, part in enumerate(parts):
-        joined[..., k] = part
-    return joined
 
 
 class Family(ABC):

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesspn.leaves.family import Array, Family, join_last, split_last
-from bayesspn.leaves.gamma_draws import draw_limited_gamma
-from bayesspn.leaves.heavy import GAUSSIAN, heavy_moments, log_heavy_mass
-from bayesspn.leaves.normal import log_normal_mass, normal_moments
-from bayesspn.special import log_gamma, log_gammainc
+from bayesspn.arrays import Array, join_last, split_last
+from bayesspn.leaves.family import Family
+from bayesspn.leaves.intervals.normal import log_normal_mass, normal_moments
+from bayesspn.leaves.intervals.quadrature import GAUSSIAN, heavy_moments, log_heavy_mass
+from bayesspn.numerics.gamma_variates import draw_limited_gamma
+from bayesspn.numerics.special_functions import log_gamma, log_gammainc
 
 _HALF_LOG_TWO_PI = 0.5 * np.log(2.0 * np.pi)
 

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
+from bayesspn.arrays import Array, join_last
 from bayesspn.leaves.counts import Counts
-from bayesspn.leaves.family import Array, join_last
-from bayesspn.leaves.gamma_draws import draw_log_gamma
-from bayesspn.leaves.sums import BETA_GEOMETRIC, GEOMETRIC, count_moments, log_count_mass
-from bayesspn.leaves.survival import log_survival_mass
-from bayesspn.special import log_gamma, log_rising
+from bayesspn.leaves.intervals.count_sums import (
+    BETA_GEOMETRIC,
+    GEOMETRIC,
+    count_moments,
+    log_count_mass,
+)
+from bayesspn.leaves.intervals.exponential import log_survival_mass
+from bayesspn.numerics.gamma_variates import draw_log_gamma
+from bayesspn.numerics.special_functions import log_gamma, log_rising
 
 #: A failure probability within rounding of 1 is taken for this, or counts would overflow.
 _LARGEST_LOG_FAILURE = -1e-15

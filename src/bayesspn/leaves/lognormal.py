@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesspn.leaves.family import Array
+from bayesspn.arrays import Array
 from bayesspn.leaves.gaussian import Gaussian, mean_deviation
-from bayesspn.leaves.heavy import LOGNORMAL
-from bayesspn.leaves.normal import lognormal_moments
+from bayesspn.leaves.intervals.normal import lognormal_moments
+from bayesspn.leaves.intervals.quadrature import LOGNORMAL
 
 _LARGEST_LOG = 700.0
 

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
+from bayesspn.arrays import Array, join_last
 from bayesspn.leaves.counts import Counts
-from bayesspn.leaves.family import Array, join_last
-from bayesspn.leaves.gamma_draws import draw_log_gamma
-from bayesspn.leaves.sums import NEGATIVE_BINOMIAL, POISSON, count_moments, log_count_mass
-from bayesspn.special import log_gamma, log_rising
+from bayesspn.leaves.intervals.count_sums import (
+    NEGATIVE_BINOMIAL,
+    POISSON,
+    count_moments,
+    log_count_mass,
+)
+from bayesspn.numerics.gamma_variates import draw_log_gamma
+from bayesspn.numerics.special_functions import log_gamma, log_rising
 
 #: Counts beyond 2^53 are not whole numbers in a float.
 _LARGEST_LOG_RATE = 36.0

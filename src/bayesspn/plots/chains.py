@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.stats import binom, rankdata
 
+from bayesspn.arrays import Array
 from bayesspn.estimators.diagnostics import invariants
-from bayesspn.leaves.family import Array
 from bayesspn.plots.models import check_model
 from bayesspn.plots.style import CHAINS, GREY, PALE, add_legend, clean, explain, label, make_axes
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from bayesspn.leaves.family import Array
+from bayesspn.arrays import Array
 from bayesspn.plots.models import as_frame, check_model, column_of
 from bayesspn.plots.shapes import Shape, shape_of
 from bayesspn.plots.style import (

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesspn.leaves.family import Array
+from bayesspn.arrays import Array
 from bayesspn.plots.models import check_model, column_of, matching_rows
 from bayesspn.plots.shapes import Shape, shape_of
 from bayesspn.plots.style import (
@@ -21,7 +21,7 @@ from bayesspn.plots.style import (
     make_axes,
     write_ticks,
 )
-from bayesspn.wording import count
+from bayesspn.questions.wording import count
 
 if TYPE_CHECKING:
     from bayesspn.estimators.joint import JointModel

@@ -23,8 +23,8 @@ from bayesspn.plots.style import (
     make_axes,
     write_ticks,
 )
+from bayesspn.questions.wording import count
 from bayesspn.tables.encoding import encode_some
-from bayesspn.wording import count
 
 if TYPE_CHECKING:
     from bayesspn.estimators.joint import JointModel

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from bayesspn.leaves.family import Array
-from bayesspn.queries.sets import ValueSet
+from bayesspn.arrays import Array
+from bayesspn.prediction.value_sets import ValueSet
 from bayesspn.tables import Schema, read_given
 from bayesspn.tables.encoding import encode_some
 from bayesspn.tables.files import as_pandas

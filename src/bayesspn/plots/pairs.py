@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesspn.leaves.family import Array
+from bayesspn.arrays import Array
 from bayesspn.plots.columns import describe_given
 from bayesspn.plots.models import as_frame, check_model, column_of, matching_rows
 from bayesspn.plots.shapes import Shape, shape_of

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesspn.leaves.family import Array
+from bayesspn.arrays import Array
 from bayesspn.plots.models import check_model
 from bayesspn.plots.style import BLACK, BLUE, GREY, ORANGE, explain, label, labels, make_axes
 
 if TYPE_CHECKING:
     from bayesspn.estimators.joint import JointModel
-    from bayesspn.sampling.state import State
+    from bayesspn.inference.state import State
 
 #: Leaf regions that a picture has room for.
 _MOST_LEAVES = 64

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bayesspn.leaves.family import Array
+from bayesspn.arrays import Array
 from bayesspn.plots.style import label, write_ticks
 from bayesspn.tables import Schema
 from bayesspn.tables.schema import ColumnSchema

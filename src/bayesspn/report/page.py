@@ -6,9 +6,9 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from bayesspn import __version__
+from bayesspn.files.atomic import replaced_file
 from bayesspn.report.markup import Markup, datum, element, join
 from bayesspn.report.subject import Subject
-from bayesspn.tables.atomic import replaced_file
 
 if TYPE_CHECKING:
     from bayesspn.estimators.joint import JointModel

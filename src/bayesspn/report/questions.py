@@ -6,10 +6,10 @@ from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from bayesspn.questions.wording import percent, show
 from bayesspn.report.markup import Markup, datum, element, join
 from bayesspn.report.subject import Subject
 from bayesspn.tables.schema import ColumnSchema
-from bayesspn.wording import percent, show
 
 _INTERVAL = 0.9
 _PAIRS = 4

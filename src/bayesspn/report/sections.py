@@ -11,14 +11,14 @@ import pandas as pd
 
 from bayesspn import plots
 from bayesspn.plots.checks import compare_column
+from bayesspn.questions.wording import describe_agreement, show
 from bayesspn.report.figures import picture
 from bayesspn.report.markup import Markup, datum, element, join, table
 from bayesspn.report.questions import ask_examples
-from bayesspn.report.strange import show_strange
 from bayesspn.report.subject import Subject
+from bayesspn.report.surprises import show_strange
 from bayesspn.tables.encoding import encode_some
 from bayesspn.tables.schema import ColumnSchema
-from bayesspn.wording import describe_agreement, show
 
 #: Columns that get a picture; wide tables would make endless pages.
 _MOST_PICTURES = 40

@@ -11,15 +11,15 @@ import pandas as pd
 
 from bayesspn.plots.checks import draw_tables, thin_rows
 from bayesspn.plots.models import as_frame, check_model
+from bayesspn.questions.wording import count
 from bayesspn.tables import QuestionError
 from bayesspn.tables.encoding import encode_some
-from bayesspn.wording import count
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
     from bayesspn.estimators.joint import JointModel
-    from bayesspn.estimators.questions import Conditional
+    from bayesspn.questions.interface import Conditional
 
 #: Rows among which strange ones are looked for.
 _MOST_ROWS = 5_000

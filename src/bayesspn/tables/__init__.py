@@ -15,9 +15,10 @@ True
 
 from __future__ import annotations
 
+from bayesspn.questions.events import QuestionError, read_event, read_given, read_question
 from bayesspn.tables.cells import TableError
+from bayesspn.tables.columns import model_columns
 from bayesspn.tables.encoding import as_recorded, decode, encode
-from bayesspn.tables.events import QuestionError, read_event, read_given, read_question
 from bayesspn.tables.files import (
     TableFileError,
     read_table,
@@ -26,7 +27,6 @@ from bayesspn.tables.files import (
     write_table_chunks,
 )
 from bayesspn.tables.infer import infer_schema
-from bayesspn.tables.model_columns import model_columns
 from bayesspn.tables.schema import ColumnSchema, Schema, SchemaError
 
 __all__ = [

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bayesspn.leaves.family import Array
+from bayesspn.arrays import Array
 from bayesspn.tables.cells import BoolArray, Cells, Scalar, TableError, shorten
 from bayesspn.tables.dtypes import DEFAULT_DTYPES, category_content, number_type
 from bayesspn.tables.frames import Table, build_frame, open_table

@@ -22,7 +22,7 @@ from typing import Any, BinaryIO, TextIO, cast
 
 import pandas as pd
 
-from bayesspn.tables.atomic import replaced_file
+from bayesspn.files.atomic import replaced_file
 from bayesspn.tables.cells import shorten
 from bayesspn.tables.frames import build_frame, open_table
 from bayesspn.tables.text_dates import parse_dates

@@ -29,7 +29,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from bayesspn.leaves.family import Array
+from bayesspn.arrays import Array
 from bayesspn.tables.cells import TableError, shorten
 from bayesspn.tables.frames import open_table
 from bayesspn.tables.schema import ColumnSchema, Schema

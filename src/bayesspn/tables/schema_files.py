@@ -13,7 +13,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from bayesspn.tables.atomic import replaced_file
+from bayesspn.files.atomic import replaced_file
 from bayesspn.tables.cells import TableError, shorten
 from bayesspn.tables.schema import ColumnSchema, Schema, SchemaError
 

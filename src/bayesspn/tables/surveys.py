@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesspn.leaves.family import Array
+from bayesspn.arrays import Array
 from bayesspn.tables.cells import Cells, Scalar, TableError, shorten
 from bayesspn.tables.encoding import LARGEST_INTEGER, numbers
 from bayesspn.tables.times import recorded_step, seconds_from_times

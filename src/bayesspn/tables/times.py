@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesspn.leaves.family import Array
+from bayesspn.arrays import Array
 
 #: Ticks of each NumPy time unit in a second.
 _TICKS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}

@@ -16,7 +16,7 @@ from bayesspn.engine.kernels import vectors as vec
 from bayesspn.engine.kernels.leaf_values import sum_leaves_of_row
 from bayesspn.engine.kernels.upward import TOLERANCE
 from bayesspn.engine.kernels.vectors import LANES
-from bayesspn.randomness import fill_uniforms
+from bayesspn.numerics.random_numbers import fill_uniforms
 
 _LN2 = 0.6931471805599453
 

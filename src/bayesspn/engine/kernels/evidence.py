@@ -7,7 +7,7 @@ import math
 import numba as nb
 import numpy as np
 
-from bayesspn.special import log_gamma_scalar
+from bayesspn.numerics.special_functions import log_gamma_scalar
 
 #: Rising factorials of counts below this are looked up.
 _TABULATED = 256

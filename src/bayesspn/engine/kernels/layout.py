@@ -44,7 +44,7 @@ class Geometry(NamedTuple):
 
 
 class LeafTables(NamedTuple):
-    """Binary log densities of leaves, arranged for one block; see `bayesspn.engine.tables`."""
+    """Binary log densities of leaves, arranged for one block; see `bayesspn.engine.leaf_tables`."""
 
     constant: np.ndarray  # (regions, width)
     deviations: np.ndarray  # (features, paths, width)

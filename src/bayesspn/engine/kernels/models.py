@@ -5,7 +5,7 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
-from bayesspn.randomness import fill_uniforms
+from bayesspn.numerics.random_numbers import fill_uniforms
 
 
 @nb.njit(cache=True, forceinline=True)

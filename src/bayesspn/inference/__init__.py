@@ -1,0 +1,1 @@
+"""Gibbs sampling of structure and parameters: one move per file, the sweep, chains."""

@@ -1,0 +1,316 @@
+"""Chains: run, continue, thin. A chain is immutable; continuing one gives a longer one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
+
+from bayesspn.engine.shards import Shards, as_shards
+from bayesspn.inference.parallel_tempering import Rungs, start_rungs, sweep_with_rungs
+from bayesspn.inference.starts.informed import start_state
+from bayesspn.inference.state import State
+from bayesspn.inference.sweep import SweepInfo, draw_sweep
+from bayesspn.model.generative import Learned, Model
+from bayesspn.numerics.random_numbers import Key
+from bayesspn.numerics.threads import call_with_threads
+from bayesspn.rows.encoded import EncodedRows, check_support
+
+OnSweep = Callable[[int, SweepInfo], None]
+
+#: Share of burn-in in which α is held, and where. A learned α falls with the number of nodes that
+#: rows visit, which keeps them from visiting others: rows have to spread before it is learned.
+_HELD_SHARE = 0.25
+_HELD_ALPHA = 1.0
+
+#: A call to be made: function, arguments, keywords.
+_Task = tuple[Callable[..., "Chain"], tuple[Any, ...], dict[str, Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class Chain:
+    """Draws of one Markov chain.
+
+    Attributes
+    ----------
+    model : Model
+    key : Key
+        The chain's random numbers.
+    state : State
+        Where the chain stands.
+    sweep : int
+        Sweeps done.
+    draws : tuple of State
+        Kept states.
+    trace : tuple of SweepInfo
+        One entry per sweep.
+    rungs : Rungs or None
+        Chains at other temperatures that this one exchanges networks with, if there are any.
+    begun : bool
+        Whether it began in a state that was sampled before, so that α need not be held.
+    """
+
+    model: Model
+    key: Key
+    state: State
+    sweep: int = 0
+    draws: tuple[State, ...] = ()
+    trace: tuple[SweepInfo, ...] = ()
+    rungs: Rungs | None = None
+    begun: bool = False
+
+    def thinned(self, every: int) -> Chain:
+        """Keep every ``every``-th draw, counted from the last."""
+        if every < 1:
+            raise ValueError(f"every must be at least 1, got {every!r}")
+        return replace(self, draws=self.draws[::-1][::every][::-1])
+
+
+def start_chain(key: Key, model: Model, rows: EncodedRows | Shards, temperatures: int = 1) -> Chain:
+    """Start a chain on encoded rows.
+
+    With several ``temperatures``, it exchanges networks with chains that see the likelihood raised
+    to powers below 1, which move more freely; their powers are found during burn-in.
+    """
+    if rows.n_rows == 0:
+        raise ValueError("the table has no rows")
+    if rows.dictionary.leaves is not model.leaves:
+        raise ValueError("the rows were encoded with other columns than the model's")
+    if isinstance(rows, EncodedRows):
+        check_support(rows)
+    state = start_state(key, model, as_shards(rows))
+    return replace(chain_from_state(key, model, state, temperatures), begun=False)
+
+
+def chain_from_state(key: Key, model: Model, state: State, temperatures: int = 1) -> Chain:
+    """A chain that begins in a state that was sampled before."""
+    if temperatures == 1:
+        return Chain(model, key, state, begun=True)
+    if model.infinite:
+        raise ValueError("chains of an infinite mixture have one temperature")
+    return Chain(model, key, state, rungs=start_rungs(state, temperatures), begun=True)
+
+
+class GrowingChain:
+    """A chain that grows sweep by sweep and can be looked at in between.
+
+    Parameters
+    ----------
+    chain : Chain
+    rows : EncodedRows or Shards
+        The rows that the chain was started on.
+    burn_in : int
+        Sweeps before the first draw, counted from the chain's first sweep.
+    thin : int
+        Sweeps per draw.
+    """
+
+    def __init__(
+        self, chain: Chain, rows: EncodedRows | Shards, *, burn_in: int, thin: int
+    ) -> None:
+        self._chain = chain
+        self._shards = as_shards(rows)
+        self._burn_in, self._thin = burn_in, thin
+        self._draws, self._trace = list(chain.draws), list(chain.trace)
+        # replaced in one go, so that Ctrl-C at any moment leaves things that belong together
+        self._now = (chain.sweep, chain.state, chain.rungs, len(self._draws), len(self._trace))
+
+    @property
+    def sweep(self) -> int:
+        """Sweeps done."""
+        return self._now[0]
+
+    def step(self) -> SweepInfo:
+        """Do one sweep, and keep it if its turn has come."""
+        sweep, state, rungs, draws, trace = self._now
+        del self._draws[draws:], self._trace[trace:]  # of a sweep that was interrupted
+        sweep += 1
+        chain = self._chain
+        model = chain.model
+        if self._holds_alpha(sweep):
+            model = replace(model, alpha=_HELD_ALPHA)
+            state = _hold_alpha(state)
+            if rungs is not None:
+                rungs = rungs._replace(states=tuple(map(_hold_alpha, rungs.states)))
+        where = chain.key, sweep, model, self._shards, state
+        if rungs is None:
+            state, info = draw_sweep(*where)
+        else:
+            adapt = sweep <= self._burn_in
+            state, rungs, info = sweep_with_rungs(*where, rungs, adapt=adapt)
+        self._trace.append(info)
+        if sweep > self._burn_in and (sweep - self._burn_in) % self._thin == 0:
+            self._draws.append(state)
+        self._now = (sweep, state, rungs, len(self._draws), len(self._trace))
+        return info
+
+    def _holds_alpha(self, sweep: int) -> bool:
+        model = self._chain.model
+        learned = isinstance(model.alpha, Learned) and not model.infinite
+        return learned and not self._chain.begun and sweep <= _HELD_SHARE * self._burn_in
+
+    def chain(self) -> Chain:
+        """The chain as it is now."""
+        sweep, state, rungs, draws, trace = self._now
+        return replace(
+            self._chain,
+            state=state,
+            rungs=rungs,
+            sweep=sweep,
+            draws=tuple(self._draws[:draws]),
+            trace=tuple(self._trace[:trace]),
+        )
+
+
+def _hold_alpha(state: State) -> State:
+    alpha = np.full_like(state.hyper.alpha, _HELD_ALPHA)
+    return state._replace(hyper=state.hyper._replace(alpha=alpha))
+
+
+def run_chain(
+    chain: Chain,
+    rows: EncodedRows | Shards,
+    *,
+    burn_in: int = 0,
+    draws: int,
+    thin: int = 1,
+    on_sweep: OnSweep | None = None,
+) -> Chain:
+    """Continue a chain by ``burn_in + draws * thin`` sweeps.
+
+    The result is the same as that of one uninterrupted run, however the sweeps are divided over
+    calls. Ctrl-C ends the run early and keeps what was sampled, if anything was.
+
+    Parameters
+    ----------
+    chain : Chain
+    rows : EncodedRows or Shards
+        The rows that the chain was started on.
+    burn_in : int, default=0
+        Sweeps before the first draw.
+    draws : int
+        Draws to keep.
+    thin : int, default=1
+        Sweeps per draw.
+    on_sweep : callable, default=None
+        Called with the number of sweeps done and the `SweepInfo` after every sweep.
+    """
+    for name, value, least in (("burn_in", burn_in, 0), ("draws", draws, 0), ("thin", thin, 1)):
+        if value < least:
+            raise ValueError(f"{name} must be at least {least}, got {value!r}")
+    burn_in += chain.sweep
+    growing = GrowingChain(chain, rows, burn_in=burn_in, thin=thin)
+    try:
+        while growing.sweep < burn_in + draws * thin:
+            info = growing.step()
+            if on_sweep is not None:
+                on_sweep(growing.sweep, info)
+    except KeyboardInterrupt:
+        if not growing.chain().draws:
+            raise
+    return growing.chain()
+
+
+def run_chains(
+    chains: Sequence[Chain],
+    rows: EncodedRows | Shards,
+    *,
+    burn_in: int = 0,
+    draws: int,
+    thin: int = 1,
+    n_jobs: int | None = None,
+) -> tuple[Chain, ...]:
+    """Continue several chains side by side; the draws do not depend on ``n_jobs``.
+
+    Parameters
+    ----------
+    chains : sequence of Chain
+        Chains on the same rows.
+    rows, burn_in, draws, thin
+        As in `run_chain`.
+    n_jobs : int, default=None
+        Cores to use, as joblib counts them: None is 1 unless a `joblib.parallel_config` says
+        otherwise, −1 is all. Chains get a process each; cores left over become threads of theirs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayesspn import Key, Leaves, Model, RegionGraph, describe_column, encode_rows
+    >>> X = np.array([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
+    >>> leaves = Leaves(tuple(describe_column(f"x{d}", X[:, d], "bernoulli") for d in range(2)))
+    >>> model, rows = Model(RegionGraph(1, leaves=2), leaves), encode_rows(leaves, X)
+    >>> chains = [start_chain(Key(0, chain), model, rows) for chain in range(2)]
+    >>> [len(chain.draws) for chain in run_chains(chains, rows, draws=5)]
+    [5, 5]
+    """
+    return _side_by_side(
+        lambda chain: delayed(run_chain)(chain, rows, burn_in=burn_in, draws=draws, thin=thin),
+        chains,
+        n_jobs,
+    )
+
+
+def advance_chains(
+    chains: Sequence[Chain],
+    rows: EncodedRows | Shards,
+    until: Sequence[int],
+    *,
+    burn_in: int,
+    thin: int,
+    n_jobs: int | None = None,
+) -> tuple[Chain, ...]:
+    """Continue chains side by side, each until it has done a number of sweeps of its own.
+
+    Parameters
+    ----------
+    chains : sequence of Chain
+        Chains on the same rows.
+    rows : EncodedRows
+    until : sequence of int
+        Sweeps that each chain will have done.
+    burn_in, thin : int
+        As in `GrowingChain`.
+    n_jobs : int, default=None
+        As in `run_chains`.
+    """
+    ends = {chain.key: end for chain, end in zip(chains, until, strict=True)}
+    # what a chain has kept need not travel to its process and back
+    bare = [replace(chain, draws=(), trace=()) for chain in chains]
+    done = _side_by_side(
+        lambda chain: delayed(_advance)(chain, rows, ends[chain.key], burn_in=burn_in, thin=thin),
+        bare,
+        n_jobs,
+    )
+    return tuple(
+        replace(after, draws=before.draws + after.draws, trace=before.trace + after.trace)
+        for before, after in zip(chains, done, strict=True)
+    )
+
+
+def _advance(
+    chain: Chain, rows: EncodedRows | Shards, until: int, *, burn_in: int, thin: int
+) -> Chain:
+    growing = GrowingChain(chain, rows, burn_in=burn_in, thin=thin)
+    while growing.sweep < until:
+        growing.step()
+    return growing.chain()
+
+
+def _side_by_side(
+    task: Callable[[Chain], _Task], chains: Sequence[Chain], n_jobs: int | None
+) -> tuple[Chain, ...]:
+    """Run a task for every chain; cores that are left over become threads."""
+    cores = effective_n_jobs(n_jobs)
+    workers = max(1, min(cores, len(chains)))
+    threads = max(1, cores // workers)
+    # arrays mapped from files are read-only, another type for which everything is compiled again
+    done = Parallel(n_jobs=workers, max_nbytes=None)(
+        delayed(call_with_threads)(threads, *task(chain)) for chain in chains
+    )
+    # a process returns copies: the chains of a run share one model
+    return tuple(
+        replace(after, model=before.model) for before, after in zip(chains, done, strict=True)
+    )

@@ -1,0 +1,1 @@
+"""The model evidence p(x) of a graph and its priors."""

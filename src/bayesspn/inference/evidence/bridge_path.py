@@ -1,0 +1,311 @@
+"""Model evidence along a path from the posterior to the prior on which rows are pinned to trees.
+
+Let (z*, s*) be the trees and likelihood models of all rows in one draw of a chain. Then
+
+    p(x) = p(x, z*, s*) / p(z*, s* | x),
+
+and both sides fall into steps between distributions that differ by a few rows. On the way to the
+denominator rows are pinned to (z*, s*) part by part while the others stay free: a step from φ given
+fewer pins to φ given more has f(φ) = Σ log p(z*_n, s*_n | x_n, φ). On the way to the numerator all
+rows are pinned, w, θ and ω are integrated out, and rows are taken away part by part until the prior
+of scope and hyper-parameters is left. Bridge sampling gives every step's ratio.
+
+Tempering would be another path, but components of a mixture form and dissolve on it as ice and
+water do, and its chains hang behind on either side by hundreds of nats. Here they never dissolve:
+rows that are pinned hold them together (compare Chib, 1995). Their names are another matter: the
+first rows to be pinned are those that between them visit all nodes that z* uses, and what
+the chain would say if it visited all names is worked out; see `label_symmetry`.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import gammaln
+
+from bayesspn.arrays import Array, IntArray
+from bayesspn.engine import compiled
+from bayesspn.engine.row_sums import Address, RowSums, add_row_sums, subtract_row_sums
+from bayesspn.inference.chains import GrowingChain, start_chain
+from bayesspn.inference.circuits import draw_parameters, reach_components
+from bayesspn.inference.concentrations import log_weight_evidence
+from bayesspn.inference.evidence.bridge_sampling import bridge
+from bayesspn.inference.evidence.fixed_rows import Moment, NamingStep, Pins, PlainStep, Step
+from bayesspn.inference.evidence.label_symmetry import Naming, first_visits, told_apart
+from bayesspn.inference.scopes import region_evidence
+from bayesspn.inference.state import State
+from bayesspn.inference.sweep import draw_hyper_parameters, place_columns
+from bayesspn.model.circuit import Circuit
+from bayesspn.model.generative import Model
+from bayesspn.numerics.random_numbers import Key, Stream
+from bayesspn.rows.encoded import EncodedRows
+from bayesspn.scopes import Scope
+
+#: Sweeps by which a chain gets used to further pins, beyond those that are looked at.
+_SETTLING = 1
+
+#: Sweeps of all steps that pin one row each, on either way, unless there are more of these steps.
+_NAMING_SWEEPS = 1000
+
+#: Standard deviation of f that a step should have. Longer steps are fewer, and their errors in all
+#: the same as long as f is nearly normal.
+_STEP = 3.0
+
+#: Columns of every child that keep a chain from changing the order of children.
+_SETTLED = 2
+
+#: Sweeps without free rows cost little: so many for one of the others.
+_PINNED_SWEEPS = 3
+
+
+class PathEstimate(NamedTuple):
+    """What one path says.
+
+    Attributes
+    ----------
+    log_evidence : float
+    gap : float
+        By how much the way there and the way back differ, added over the two parts of the path.
+    """
+
+    log_evidence: float
+    gap: float
+
+
+def estimate_log_evidence(
+    key: Key, model: Model, rows: EncodedRows, *, sweeps: int, each: int
+) -> PathEstimate:
+    """Log evidence of the modes that one chain visits.
+
+    Parameters
+    ----------
+    key : Key
+    model : Model
+        A finite one.
+    rows : EncodedRows
+    sweeps : int
+        Sweeps of the chain before rows are pinned.
+    each : int
+        Sweeps of every step that are looked at, on either way.
+    """
+    growing = GrowingChain(start_chain(key, model, rows), rows, burn_in=sweeps, thin=1)
+    while growing.sweep < sweeps:
+        growing.step()
+    chain = growing.chain()
+    sweep = chain.sweep + 1
+    circuit = _draw_network(key, sweep, model, chain.state)
+    pins = Pins(circuit, Address(key.words(), sweep))
+    path = _Path(key, model, rows, pins, chain.state, sweep, each)
+    log_posterior, gap = path.pin_rows()
+    log_joint, other_gap = path.take_rows_away()
+    return PathEstimate(log_joint - log_posterior, abs(gap) + abs(other_gap))
+
+
+def _draw_network(key: Key, sweep: int, model: Model, state: State) -> Circuit:
+    reach = reach_components(key.generator(sweep, Stream.COMPONENTS), model, state)
+    return draw_parameters(key, sweep, model, reach)
+
+
+class _Path:
+    """A chain on its way from the posterior to the prior, and back.
+
+    A chain that has just got further pins is still a little behind, one that has lost some a little
+    ahead: draws of both ways together make up for that.
+    """
+
+    def __init__(
+        self,
+        key: Key,
+        model: Model,
+        rows: EncodedRows,
+        pins: Pins,
+        state: State,
+        sweep: int,
+        each: int,
+    ) -> None:
+        self.key, self.model, self.rows, self.pins = key, model, rows, pins
+        self.state, self.sweep, self.each = state, sweep, each
+        rng = key.generator(sweep, Stream.PINS)
+        self.edges = compiled.draw_trees(pins.circuit, rows, pins.address, np.float32)[0]
+        order = rng.permutation(rows.n_rows)
+        first = first_visits(model.graph, self.edges[order])
+        self.order = np.concatenate([order[first], np.delete(order, first)])
+        self.n_first = len(first)
+        self.naming = Naming(model.graph, self.edges[order[first]])
+
+    def pin_rows(self) -> tuple[float, float]:
+        """Log p(z*, s* | x): pin all rows part by part, then free them."""
+        n_rows = self.rows.n_rows
+        size = max(1, n_rows // 200)
+        ends = [0]
+        up: list[Array] = []
+        down: list[Array] = []
+        sums: RowSums | None = None
+        last: Step | None = None
+        while last is None or ends[-1] < n_rows:
+            begin = ends[-1]
+            ends.append(begin + 1 if begin < self.n_first else min(begin + size, n_rows))
+            step = self._step(begin, ends[-1])
+            here = self._look(begin, sums, step, last)
+            up.append(here[0])
+            down.append(here[1])
+            if begin >= self.n_first:
+                size = _next_size(size, here[0])
+            sums = step.sums if sums is None else add_row_sums([sums, step.sums])
+            last = step
+        assert sums is not None
+        down.append(self._look(n_rows, sums, None, last)[1])
+        all_pinned = self.state
+        back_up: list[Array] = []
+        back_down: list[Array] = []
+        for k in reversed(range(len(up))):
+            sums = subtract_row_sums(sums, step.sums)
+            before = self._step(ends[k - 1], ends[k]) if k else None
+            here = self._look(ends[k], sums if k else None, step, before)
+            back_up.insert(0, here[0])
+            back_down.insert(0, here[1])
+            if before is not None:
+                step = before
+        self.state = all_pinned
+        back_down.append(down[-1])
+        total, gap = _bridge_both(up, down, back_up, back_down)
+        return total + self._log_child_orders(), gap
+
+    def _step(self, begin: int, end: int) -> Step:
+        """Pinning of rows that stand from ``begin`` to ``end`` in order."""
+        rows = self._rows(self.order[begin:end])
+        sums = self.pins.sums(rows)
+        if begin >= self.n_first:
+            return PlainStep(rows, sums)
+        edges = self.edges[self.order[begin]]
+        return NamingStep(self.model, rows, sums, edges, self.naming, begin)
+
+    def _look(
+        self, pinned: int, sums: RowSums | None, step: Step | None, last: Step | None
+    ) -> tuple[Array, Array]:
+        """Sweeps with some rows pinned: f of the step ahead, and −f of the last one."""
+        free = self._rows(self.order[pinned:])
+        draws = self.each
+        if pinned < self.n_first:
+            draws = int(np.clip(_NAMING_SWEEPS // self.n_first, 1, self.each))
+        up, down = [], []
+        for number in range(-_SETTLING, draws):
+            moment = self._sweep(free, sums)
+            if number >= 0 and step is not None:
+                up.append(step.log_probability(moment, True))
+            if number >= 0 and last is not None:
+                down.append(-last.log_probability(moment, False))
+        return np.array(up), np.array(down)
+
+    def _sweep(self, free: EncodedRows, pinned: RowSums | None) -> Moment:
+        self.sweep += 1
+        circuit = _draw_network(self.key, self.sweep, self.model, self.state)
+        address = Address(self.key.words(), self.sweep)
+        parts = [] if pinned is None else [pinned]
+        if free.n_rows:
+            parts.append(compiled.row_pass(circuit, free, address))
+        sums = add_row_sums(parts)
+        self._advance(sums, circuit.scope)
+        return Moment(circuit, address, sums, self.state)
+
+    def take_rows_away(self) -> tuple[float, float]:
+        """Log p(x, z*, s*) but for base measures: from all rows, pinned, to none, and back."""
+        left = [self.rows.n_rows]
+        size = max(1, left[0] // 4)
+        sums = self.pins.sums(self.rows)
+        more: RowSums | None = None
+        up: list[Array] = []
+        down: list[Array] = []
+        while left[-1]:
+            left.append(left[-1] - size)
+            gone = self.pins.sums(self._rows(self.order[left[-1] : left[-2]]))
+            fewer = subtract_row_sums(sums, gone)
+            here = self._compare(sums, fewer, more)
+            up.append(here[0])
+            down.append(here[1])
+            more, sums = sums, fewer
+            size = min(_next_size(size, here[0]), max(1, left[-1] // 2))
+        down.append(self._compare(sums, None, more)[1])
+        back_up: list[Array] = []
+        back_down: list[Array] = []
+        for k in reversed(range(len(up))):
+            assert more is not None
+            fewer, sums, more = sums, more, None
+            if k:
+                gone = self.pins.sums(self._rows(self.order[left[k] : left[k - 1]]))
+                more = add_row_sums([sums, gone])
+            here = self._compare(sums, fewer, more)
+            back_up.insert(0, here[0])
+            back_down.insert(0, here[1])
+        back_down.append(down[-1])
+        total, gap = _bridge_both(up, down, back_up, back_down)
+        return -total, gap
+
+    def _compare(
+        self, sums: RowSums, fewer: RowSums | None, more: RowSums | None
+    ) -> tuple[Array, Array]:
+        """Sweeps given pinned rows: log ratios of the density of fewer and of more to theirs."""
+        up, down = [], []
+        for number in range(-_SETTLING, _PINNED_SWEEPS * self.each):
+            self.sweep += 1
+            self._advance(sums, self.state.scope)
+            if number >= 0:
+                now = self._log_joint(sums)
+                if fewer is not None:
+                    up.append(self._log_joint(fewer) - now)
+                if more is not None:
+                    down.append(self._log_joint(more) - now)
+        return np.array(up), np.array(down)
+
+    def _advance(self, sums: RowSums, scope: Scope) -> None:
+        """Draw y and the hyper-parameters given trees of all rows."""
+        key, sweep, hyper = self.key, self.sweep, self.state.hyper
+        state = place_columns(key, sweep, self.rows.dictionary, hyper, scope, sums)
+        hyper = draw_hyper_parameters(key, sweep, self.model, state)
+        self.state = state._replace(hyper=hyper)
+
+    def _log_joint(self, sums: RowSums) -> float:
+        """Log density of pinned rows given y and hyper-parameters; w, θ and ω integrated out."""
+        hyper = self.state.hyper
+        evidence = region_evidence(self.rows.dictionary, hyper, sums)
+        leaf_regions = self.state.scope.leaf_regions.astype(np.int64)
+        leaves = np.take_along_axis(evidence, leaf_regions, axis=1).sum()
+        return float(leaves) + log_weight_evidence(hyper.alpha, sums.edge_counts)
+
+    def _rows(self, ids: IntArray) -> EncodedRows:
+        wanted = np.zeros(self.rows.n_rows, dtype=bool)
+        wanted[ids] = True
+        return self.rows.take(wanted)
+
+    def _log_child_orders(self) -> float:
+        """Minus the log number of ways to order the children of partitions that z* tells apart.
+
+        A chain keeps to one of them where every child has a few columns: all would have to change
+        places at once.
+        """
+        graph, total = self.model.graph, 0.0
+        members = self.pins.circuit.scope.partition_counts()
+        for level, different in enumerate(told_apart(graph, self.edges)):
+            settled = (members[level] >= _SETTLED).all(axis=1)
+            total -= float((different & settled).sum() * gammaln(graph.children + 1))
+        return total
+
+
+def _bridge_both(
+    up: list[Array], down: list[Array], back_up: list[Array], back_down: list[Array]
+) -> tuple[float, float]:
+    """Log ratio over all steps from draws of both ways, and by how much the ways differ.
+
+    ``down[k + 1]`` belongs to ``up[k]``.
+    """
+    total, gap = 0.0, 0.0
+    for k in range(len(up)):
+        there, back = (up[k], down[k + 1]), (back_up[k], back_down[k + 1])
+        total += bridge(*(np.concatenate(pair) for pair in zip(there, back, strict=True)))
+        gap += bridge(*there) - bridge(*back)
+    return total, gap
+
+
+def _next_size(size: int, up: Array) -> int:
+    return max(1, round(size * float(np.clip(_STEP / max(up.std(), 1e-3), 0.4, 2.0))))

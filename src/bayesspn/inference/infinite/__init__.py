@@ -1,0 +1,1 @@
+"""Dirichlet process mixtures of networks (paper, section 4.2)."""

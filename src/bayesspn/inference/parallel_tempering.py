@@ -1,0 +1,280 @@
+"""Chains at several temperatures that exchange their networks, and the evidence along the way.
+
+At power t the densities of cells are raised to t: rung 0 is the prior, the last rung the posterior.
+All conditionals stay in closed form, since the power only scales the statistics of leaves. With z
+and s summed out, the normaliser Z(t) of a rung satisfies, for networks φ = (y, w, θ, ω, α, …),
+
+    Z(t') / Z(t) = E_t[ exp(L(φ; t') − L(φ; t)) ],   L(φ; t) = Σ_n log Σ_z w_z ∏_d p(x_nd | θ_z)^t,
+
+and Z(1) is the model evidence. Neighbouring rungs give this ratio from both sides; bridge sampling
+(Bennett, 1976; Meng and Wong, 1996) joins the two. The same differences decide whether neighbours
+exchange their networks, which lets the posterior's chain leave a mode through the prior.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from bayesspn.arrays import Array
+from bayesspn.engine.shards import Shards
+from bayesspn.inference.circuits import draw_parameters, reach_components
+from bayesspn.inference.evidence.bridge_sampling import bridge
+from bayesspn.inference.prior import draw_prior_circuit
+from bayesspn.inference.starts.informed import start_state
+from bayesspn.inference.state import State
+from bayesspn.inference.sweep import SweepInfo, draw_rest
+from bayesspn.leaves.densities import DrawnLeaves
+from bayesspn.model.circuit import Circuit
+from bayesspn.model.generative import Hyper, Model, draw_hyper
+from bayesspn.numerics.random_numbers import Key, Stream
+
+#: Chains of a run are numbered below this; rungs of a ladder continue the numbers above it.
+_MOST_CHAINS = 1 << 20
+
+#: Share of exchanges between neighbours that may be refused.
+_REFUSED = 0.4
+
+#: Logarithmic distance of the powers of a chain's rungs in the beginning, the smallest power, and
+#: how readily they move: a gain that is limited at first and then falls with the number of sweeps.
+_FIRST_GAP = 0.1
+_SMALLEST_POWER = 1e-3
+_LARGEST_GAIN, _GAIN = 0.5, 10.0
+
+#: Rungs are denser near the prior, where little data changes much.
+_BEND = 4.0
+
+
+class Network(NamedTuple):
+    """A network and its hyper-parameters, z and s summed out."""
+
+    hyper: Hyper
+    circuit: Circuit
+
+
+class Differences(NamedTuple):
+    """Log-likelihoods of neighbouring rungs' networks at each other's power, per sweep.
+
+    Attributes
+    ----------
+    up : ndarray of shape (sweeps, rungs − 1)
+        L(φ_k; t_{k+1}) − L(φ_k; t_k).
+    down : ndarray of shape (sweeps, rungs − 1)
+        L(φ_{k+1}; t_k) − L(φ_{k+1}; t_{k+1}).
+    """
+
+    up: Array
+    down: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Ladder:
+    """Chains at several powers.
+
+    Attributes
+    ----------
+    model : Model
+        A finite one.
+    key : Key
+        The last rung's random numbers; other rungs have keys derived from it.
+    powers : ndarray of shape (rungs,)
+        Ascending, the last one 1.
+    states : tuple of State
+        Of all rungs. One at power 0 draws from the prior whatever its state.
+    sweep : int
+        Sweeps done.
+    """
+
+    model: Model
+    key: Key
+    powers: Array
+    states: tuple[State, ...]
+    sweep: int = 0
+
+    def rung_key(self, rung: int) -> Key:
+        """Random numbers of a rung."""
+        steps = len(self.powers) - 1 - rung
+        return Key(self.key.seed, self.key.chain + steps * _MOST_CHAINS)
+
+
+def start_ladder(key: Key, model: Model, shards: Shards, rungs: int) -> Ladder:
+    """Start chains at so many powers from 0 to 1, all in the same state."""
+    if model.infinite:
+        raise ValueError("tempering needs a finite model")
+    if rungs < 2:
+        raise ValueError(f"a ladder needs at least 2 rungs, got {rungs}")
+    powers = np.linspace(0.0, 1.0, rungs) ** _BEND
+    return Ladder(model, key, powers, (start_state(key, model, shards),) * rungs)
+
+
+def climb(
+    ladder: Ladder, shards: Shards, sweeps: int
+) -> tuple[Ladder, Differences, tuple[tuple[State, SweepInfo], ...]]:
+    """Do sweeps on all rungs, with exchanges between neighbours.
+
+    Returns
+    -------
+    Ladder
+    Differences
+    tuple of (State, SweepInfo)
+        What the last rung, the posterior's, went through.
+    """
+    up, down, top = [], [], []
+    for _ in range(sweeps):
+        ladder, differences, info = _sweep(ladder, shards)
+        up.append(differences.up)
+        down.append(differences.down)
+        top.append((ladder.states[-1], info))
+    rungs = len(ladder.powers)
+    stacked = Differences(
+        np.array(up).reshape(-1, rungs - 1), np.array(down).reshape(-1, rungs - 1)
+    )
+    return ladder, stacked, tuple(top)
+
+
+def _sweep(ladder: Ladder, shards: Shards) -> tuple[Ladder, Differences, SweepInfo]:
+    model, powers, sweep = ladder.model, ladder.powers, ladder.sweep + 1
+    networks = [_draw_network(ladder, rung, sweep) for rung in range(len(powers))]
+    own = np.array([_score(shards, n.circuit, t) for n, t in zip(networks, powers, strict=True)])
+    above = np.array(
+        [_score(shards, n.circuit, t) for n, t in zip(networks[:-1], powers[1:], strict=True)]
+    )
+    below = np.array(
+        [_score(shards, n.circuit, t) for n, t in zip(networks[1:], powers[:-1], strict=True)]
+    )
+    differences = Differences(above - own[:-1], below - own[1:])
+    uniforms = ladder.key.generator(sweep, Stream.EXCHANGES).random(len(powers) - 1)
+    # pairs of even and odd rungs in turn
+    for rung in range(sweep % 2, len(powers) - 1, 2):
+        if np.log(uniforms[rung]) < differences.up[rung] + differences.down[rung]:
+            networks[rung], networks[rung + 1] = networks[rung + 1], networks[rung]
+    states = list(ladder.states)
+    for rung in np.flatnonzero(powers).tolist():
+        hyper, circuit = networks[rung]
+        tempered = _at_power(circuit, float(powers[rung]))
+        states[rung], info = draw_rest(ladder.rung_key(rung), sweep, model, shards, hyper, tempered)
+    return replace(ladder, states=tuple(states), sweep=sweep), differences, info
+
+
+def _draw_network(ladder: Ladder, rung: int, sweep: int) -> Network:
+    """Draw the network of a rung given its state, from the prior at power 0."""
+    key, model, power = ladder.rung_key(rung), ladder.model, float(ladder.powers[rung])
+    if power == 0.0:
+        rng = key.generator(sweep, Stream.START)
+        hyper = draw_hyper(rng, model)
+        return Network(hyper, draw_prior_circuit(rng, model, hyper))
+    state = ladder.states[rung]
+    reach = reach_components(key.generator(sweep, Stream.COMPONENTS), model, state)
+    return Network(state.hyper, draw_parameters(key, sweep, model, reach, power))
+
+
+def _score(shards: Shards, circuit: Circuit, power: float) -> float:
+    """L(φ; t); 0 at power 0."""
+    return shards.log_likelihood(_at_power(circuit, power)) if power else 0.0
+
+
+def _at_power(circuit: Circuit, power: float) -> Circuit:
+    assert isinstance(circuit.densities, DrawnLeaves)
+    return replace(circuit, densities=replace(circuit.densities, power=power))
+
+
+def adapt(ladder: Ladder, differences: Differences, most: int) -> Ladder:
+    """Place rungs so that neighbours exchange networks equally often, as many as it takes.
+
+    New rungs begin where the nearest old one stands.
+    """
+    length = _lengths(differences)
+    rungs = int(np.clip(np.ceil(length[-1] / _REFUSED) + 1, 4, most))
+    return _place(ladder, length, np.linspace(0.0, length[-1], rungs))
+
+
+class Rungs(NamedTuple):
+    """What hangs below a chain that exchanges networks with others.
+
+    Attributes
+    ----------
+    powers : ndarray of shape (rungs,)
+        Powers of the likelihood, ascending, all below 1.
+    states : tuple of State
+        Where the chains at these powers stand.
+    """
+
+    powers: Array
+    states: tuple[State, ...]
+
+
+def start_rungs(state: State, temperatures: int) -> Rungs:
+    """Chains at so many temperatures, less the one at power 1, all in the same state."""
+    steps = np.arange(temperatures - 1, 0, -1)
+    return Rungs(np.exp(-_FIRST_GAP * steps), (state,) * (temperatures - 1))
+
+
+def sweep_with_rungs(
+    key: Key, sweep: int, model: Model, shards: Shards, state: State, rungs: Rungs, *, adapt: bool
+) -> tuple[State, Rungs, SweepInfo]:
+    """Advance a chain and those below it by one sweep, with exchanges between neighbours.
+
+    Parameters
+    ----------
+    key, sweep, model, shards, state
+        As in `draw_sweep`.
+    rungs : Rungs
+    adapt : bool
+        Whether to move the powers so that neighbours exchange networks often enough. Draws are
+        exact once this has ended.
+    """
+    ladder = Ladder(
+        model, key, np.append(rungs.powers, 1.0), (*rungs.states, state), sweep=sweep - 1
+    )
+    ladder, differences, info = _sweep(ladder, shards)
+    powers = rungs.powers
+    if adapt:
+        accepted = np.exp(np.minimum(0.0, differences.up + differences.down))
+        gaps = -np.diff(np.log(np.append(powers, 1.0))[::-1])
+        gain = min(_LARGEST_GAIN, _GAIN / sweep)
+        gaps *= np.exp(gain * (accepted[::-1] - (1.0 - _REFUSED)))
+        gaps *= min(1.0, -np.log(_SMALLEST_POWER) / gaps.sum())
+        powers = np.exp(-np.cumsum(gaps))[::-1]
+    return ladder.states[-1], Rungs(powers, ladder.states[:-1]), info
+
+
+def _lengths(differences: Differences) -> Array:
+    """Distances of rungs from the first: shares of exchanges refused, added up; (rungs,).
+
+    They hardly depend on where rungs are (Syed et al., 2022), unless all are refused; then placing
+    more rungs and looking again helps.
+    """
+    accepted = np.exp(np.minimum(0.0, differences.up + differences.down)).mean(axis=0)
+    return np.concatenate([[0.0], np.cumsum(np.maximum(1.0 - accepted, 1e-3))])
+
+
+def _place(ladder: Ladder, length: Array, places: Array) -> Ladder:
+    powers = np.interp(places, length, ladder.powers)
+    nearest = np.abs(places[:, None] - length).argmin(axis=1)
+    return replace(ladder, powers=powers, states=tuple(ladder.states[int(k)] for k in nearest))
+
+
+def log_ratios(differences: Differences) -> Array:
+    """Log Z(t_{k+1}) − log Z(t_k) of all neighbours; shape (rungs − 1,)."""
+    pairs = zip(differences.up.T, differences.down.T, strict=True)
+    return np.array([bridge(up, down) for up, down in pairs])
+
+
+def jackknife(parts: Sequence[Differences]) -> tuple[float, float]:
+    """Log Z(1) from differences in several parts, and its standard error by leaving out each."""
+
+    def total(chosen: Sequence[Differences]) -> float:
+        joined = Differences(
+            np.concatenate([part.up for part in chosen]),
+            np.concatenate([part.down for part in chosen]),
+        )
+        return float(log_ratios(joined).sum())
+
+    value = total(parts)
+    without = np.array([total([*parts[:k], *parts[k + 1 :]]) for k in range(len(parts))])
+    count = len(parts)
+    error = np.sqrt((count - 1) / count * ((without - without.mean()) ** 2).sum())
+    return value, float(error)

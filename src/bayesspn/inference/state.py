@@ -1,0 +1,94 @@
+"""The state of a chain between sweeps, which is also what a posterior draw keeps.
+
+Rows enter the posterior only through how often each edge was chosen and through the sufficient
+statistics of the leaves in scope; weights w, leaf parameters θ and mixing weights ω are drawn from
+their conditionals when the next row pass needs them, and integrated out for prediction.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayesspn.arrays import Array
+from bayesspn.engine.row_sums import Statistics
+from bayesspn.leaves.columns import LeafGroup, Leaves
+from bayesspn.model.generative import Hyper
+from bayesspn.rows.codebook import Dictionary
+from bayesspn.scopes import Scope
+
+
+class State(NamedTuple):
+    """Scope, hyper-parameters, and what the assignments z and s add up to.
+
+    Attributes
+    ----------
+    scope : Scope
+    hyper : Hyper
+    edge_counts : tuple of ndarray of int64 of shape (regions, sums, partitions, products)
+        Chosen edges, per level.
+    statistics : tuple of ndarray of shape (g, paths, leaves, slots)
+        Statistics of the leaves in scope, per leaf group: category counts, or n and ΣT.
+    """
+
+    scope: Scope
+    hyper: Hyper
+    edge_counts: tuple[NDArray[np.int64], ...]
+    statistics: Statistics
+
+
+def counts_and_totals(
+    group: LeafGroup, statistics: NDArray[Any], power: float = 1.0
+) -> tuple[Array, Array]:
+    """Split slots (..., slots) into the count n (...) and the totals ΣT (..., t).
+
+    Cells whose densities are raised to a power count as much.
+    """
+    if group.family.one_hot:
+        totals = statistics.astype(np.float64)
+        n = totals.sum(axis=-1)
+    else:
+        n, totals = statistics[..., 0], statistics[..., 1:]
+    return (n, totals) if power == 1.0 else (power * n, power * totals)
+
+
+def statistics_in_scope(dictionary: Dictionary, scope: Scope, statistics: Statistics) -> Statistics:
+    """Pick each column's own leaf regions out of (g, slots, leaf regions, leaves), unscaled."""
+    chosen = []
+    for g, group in enumerate(dictionary.leaves.groups):
+        regions = scope.leaf_regions[group.columns]
+        members = np.arange(len(group))[:, None]
+        # advanced indices around a slice put (member, path) first: (g, paths, slots, leaves)
+        values = np.moveaxis(statistics[g][members, :, regions], 2, 3)
+        chosen.append(unscale(dictionary, g, values))
+    return tuple(chosen)
+
+
+def unscale(dictionary: Dictionary, group: int, scaled: NDArray[Any]) -> NDArray[Any]:
+    """Undo the integer scaling of statistics (g, ..., slots) of a leaf group."""
+    if dictionary.leaves.groups[group].family.one_hot:
+        return np.ascontiguousarray(scaled, dtype=np.int32)
+    exponents = dictionary.exponents[group]
+    shape = (len(exponents), *(1,) * (scaled.ndim - 2), exponents.shape[1])
+    unscaled = np.ldexp(scaled.astype(np.float64), -exponents.reshape(shape))
+    # sums depend on how memory lies: as it would after a file or another process
+    return np.ascontiguousarray(unscaled)
+
+
+def model_counts(leaves: Leaves, statistics: Statistics) -> Array:
+    """Cells that each likelihood model owns, (mixed columns, models, ...) from (g, ..., slots)."""
+    shape = statistics[0].shape[1:-1]
+    counts = np.zeros((len(leaves.mixed), leaves.max_models, *shape))
+    for member, column in enumerate(leaves.mixed):
+        for m, (g, position) in enumerate(leaves.places[column]):
+            counts[member, m] = counts_and_totals(leaves.groups[g], statistics[g][position])[0]
+    return counts
+
+
+def mixing_concentration(leaves: Leaves, mixing: Array) -> Array:
+    """Dirichlet parameters of ω, 0 where a column has fewer models; (mixed columns, models)."""
+    n_models = np.array([len(leaves.columns[d].families) for d in leaves.mixed], dtype=int)
+    present = np.arange(leaves.max_models) < n_models[:, None]
+    return np.where(present, mixing[:, None], 0.0)

@@ -1,0 +1,1 @@
+"""The generative model: its priors, its circuits, and explicit networks."""

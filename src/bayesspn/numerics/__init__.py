@@ -1,0 +1,1 @@
+"""What all layers build on: special functions, random numbers, compilation, threads."""

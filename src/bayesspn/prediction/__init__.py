@@ -1,0 +1,1 @@
+"""Exact answers of all draws at once, on encoded values."""

@@ -1,0 +1,204 @@
+"""The posterior: draws of one or more chains, and exact predictions with each of them.
+
+Given the scope and the assignments of a draw, the predictive density of a new row is a
+sum-product network: posterior mean weights, posterior predictive leaves. The posterior predictive
+is the average of these circuits over draws and chains (paper, section 4.3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from bayesspn.arrays import Array
+from bayesspn.engine import compiled
+from bayesspn.engine.completion import complete_rows
+from bayesspn.engine.row_sums import Address
+from bayesspn.inference.chains import Chain
+from bayesspn.inference.circuits import draw_circuit, predictive_circuit
+from bayesspn.inference.state import State
+from bayesspn.model.circuit import Circuit
+from bayesspn.model.generative import Model
+from bayesspn.model.network import SPN, average, expand
+from bayesspn.numerics.random_numbers import Key, Stream
+from bayesspn.prediction.passes import evaluate
+from bayesspn.prediction.row_averages import draw_weights, even_weights
+from bayesspn.prediction.stacked import Networks, stack_networks
+from bayesspn.rows.encoded import EncodedRows, check_values, encode_rows
+
+#: Seed of parameters drawn for intervals: beyond those of chains, whose numbers it must not share.
+DRAWN_SEED = 2**40
+
+#: Rows that all networks are evaluated on at once.
+_FEW_ROWS = 16
+
+#: Draws that answers for many rows are averaged over.
+MOST_ROW_DRAWS = 40
+
+#: Rows whose missing cells are drawn together, which bounds memory.
+_COMPLETED_TOGETHER = 16_384
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """Draws of all chains, equally weighted.
+
+    Parameters
+    ----------
+    model : Model
+    draws : tuple of tuple of State
+        Kept states, chain by chain.
+    """
+
+    model: Model
+    draws: tuple[tuple[State, ...], ...]
+
+    def __post_init__(self) -> None:
+        if not any(self.draws):
+            raise ValueError("a posterior needs at least one draw")
+
+    @property
+    def n_draws(self) -> int:
+        """Number of draws of all chains."""
+        return sum(len(chain) for chain in self.draws)
+
+    def merged(self, other: Posterior) -> Posterior:
+        """This posterior's chains and the other's, which must be of the same model."""
+        if other.model is not self.model:
+            raise ValueError("only posteriors of the same model can be merged")
+        return Posterior(self.model, self.draws + other.draws)
+
+    def circuits(self, seed: int | None = None) -> Iterator[Circuit]:
+        """The circuit of every draw.
+
+        Parameters
+        ----------
+        seed : int, default=None
+            Without one, w, θ and ω are integrated out: the predictive circuits, whose average is
+            the posterior predictive. With one, they are drawn: networks from the posterior, whose
+            spread is the posterior's uncertainty.
+        """
+        for number, chain in enumerate(self.draws):
+            for index, state in enumerate(chain):
+                if seed is None:
+                    yield predictive_circuit(self.model, state)
+                else:
+                    yield draw_circuit(Key(seed, number), index, self.model, state)
+
+    @cached_property
+    def predictive(self) -> Networks:
+        """Networks of all draws, parameters integrated out: they give the answers."""
+        return stack_networks(self.circuits())
+
+    @cached_property
+    def drawn(self) -> Networks:
+        """Networks of all draws, parameters drawn: their spread is the answers' uncertainty."""
+        return stack_networks(self.circuits(DRAWN_SEED))
+
+    @cached_property
+    def thinned(self) -> Posterior:
+        """Evenly spaced draws, few enough to go through all of them for every one of many rows.
+
+        Neighbouring draws of a chain say nearly the same, so that an average over rows' answers
+        hardly changes.
+        """
+        step = -(-self.n_draws // MOST_ROW_DRAWS)
+        if step == 1:
+            return self
+        # counted from the end, so that every chain keeps its last draw
+        return Posterior(self.model, tuple(chain[::-1][::step][::-1] for chain in self.draws))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in ("model", "draws")}
+
+    def encode(self, X: Array) -> EncodedRows:
+        """Encode query rows."""
+        return encode_rows(self.model.leaves, X)
+
+    def score_draws(self, X: Array, seed: int | None = None) -> Array:
+        """Log density of every row under every draw; shape (draws, rows).
+
+        NaN cells are marginalised. With a seed, parameters are drawn instead of integrated out, as
+        credible intervals need; see `circuits`.
+        """
+        if seed is None and len(X) <= _FEW_ROWS:
+            # laying out a program for every draw would take longer
+            return evaluate(self.predictive, check_values(self.model.leaves, X)).log_evidence
+        rows = self.encode(X)
+        circuits = self.circuits(seed)
+        return np.stack([compiled.log_likelihood(circuit, rows) for circuit in circuits])
+
+    def score_samples(self, X: Array) -> Array:
+        """Log posterior predictive density of every row; shape (rows,). NaN cells are marginalised.
+
+        The densities are averaged over draws as they come, in constant memory.
+        """
+        rows = self.encode(X)
+        total = np.full(rows.n_rows, -np.inf)
+        for circuit in self.circuits():
+            np.logaddexp(total, compiled.log_likelihood(circuit, rows), out=total)
+        return total - np.log(self.n_draws)
+
+    def sample(self, n: int, seed: int) -> Array:
+        """Draw new rows from the posterior predictive; shape (n, columns)."""
+        return self.complete(np.full((n, self.model.n_columns), np.nan), seed)
+
+    def complete(self, X: Array, seed: int, *, fitted: bool = False) -> Array:
+        """Draw the missing cells of every row from their joint conditional; shape of X.
+
+        Parameters
+        ----------
+        X : ndarray of shape (rows, columns)
+            NaN marks the cells to draw.
+        seed : int
+            The same seed gives the same cells.
+        fitted : bool, default=False
+            Whether these are the rows that the posterior was given. Its draws know them already,
+            so each is as good as another; for new rows, those that explain a row count more.
+
+        Raises
+        ------
+        ValueError
+            If the observed cells of a row have probability zero under every draw.
+        """
+        X = check_values(self.model.leaves, X)
+        completed = np.empty_like(X)
+        for part, start in enumerate(range(0, len(X), _COMPLETED_TOGETHER)):
+            rows = slice(start, start + _COMPLETED_TOGETHER)
+            completed[rows] = self._complete_part(X[rows], Key(seed, part), start, fitted)
+        return completed
+
+    def _complete_part(self, X: Array, key: Key, first_row: int, fitted: bool) -> Array:
+        rng = key.generator(0, Stream.LEAVES)
+        scores = self.score_draws(X)
+        impossible = np.flatnonzero(np.isneginf(scores).all(axis=0))
+        if impossible.size:
+            raise ValueError(
+                f"row {first_row + impossible[0]}: its observed cells have probability zero"
+            )
+        weigh = even_weights if fitted else draw_weights
+        weights = np.cumsum(weigh(scores), axis=0)
+        chosen = (rng.random(len(X)) * weights[-1] >= weights).sum(axis=0)
+        completed = X.copy()
+        for index, circuit in enumerate(self.circuits()):
+            rows = np.flatnonzero(chosen == index)
+            if rows.size:
+                address = Address(key.words(), index)
+                completed[rows], _ = complete_rows(rng, circuit, X[rows], address)
+        return completed
+
+    def as_spn(self) -> SPN:
+        """The posterior predictive as one explicit network with a root sum over the draws."""
+        return average([expand(circuit) for circuit in self.circuits()])
+
+
+def merge_chains(chains: Sequence[Chain]) -> Posterior:
+    """The posterior of several chains of one model."""
+    models = {id(chain.model) for chain in chains}
+    if len(models) != 1:
+        raise ValueError("the chains must be of the same model")
+    return Posterior(chains[0].model, tuple(chain.draws for chain in chains))

@@ -1,0 +1,76 @@
+"""Sets of values of one column, and evidence made of them.
+
+Everything is in encoded units: positions of categories, counts, seconds, numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayesspn.arrays import Array
+
+
+@dataclass(frozen=True, eq=False)
+class ValueSet:
+    """A union of closed intervals, disjoint and ascending; no intervals make the empty set.
+
+    A discrete value is an interval of length zero. Use `ValueSet.of`, which puts intervals in
+    order.
+
+    Attributes
+    ----------
+    low, high : ndarray of shape (intervals,)
+        Ends of the intervals; the outermost may be infinite.
+
+    Examples
+    --------
+    >>> adults = ValueSet.of([(18.0, np.inf)])
+    >>> adults.intersect(ValueSet.of([(0.0, 20.0), (30.0, 40.0)]))
+    ValueSet([18, 20] ∪ [30, 40])
+    """
+
+    low: Array
+    high: Array
+
+    @classmethod
+    def of(cls, intervals: Iterable[tuple[float, float]]) -> ValueSet:
+        """The union of intervals in any order; those that end before they begin are left out."""
+        merged: list[list[float]] = []
+        for low, high in sorted((low, high) for low, high in intervals if low <= high):
+            if merged and low <= merged[-1][1]:
+                merged[-1][1] = max(high, merged[-1][1])
+            else:
+                merged.append([low, high])
+        ends = np.array(merged, dtype=np.float64).reshape(-1, 2)
+        return cls(ends[:, 0], ends[:, 1])
+
+    @property
+    def empty(self) -> bool:
+        """Whether no value is in the set."""
+        return not self.low.size
+
+    def intersect(self, other: ValueSet) -> ValueSet:
+        """Values in both sets."""
+        return ValueSet.of(
+            (max(a, c), min(b, d))
+            for a, b in zip(self.low, self.high, strict=True)
+            for c, d in zip(other.low, other.high, strict=True)
+        )
+
+    def contains(self, values: Array) -> NDArray[np.bool_]:
+        """Whether each value is in the set."""
+        cells = np.asarray(values, dtype=np.float64)[..., None]
+        return np.asarray(((cells >= self.low) & (cells <= self.high)).any(axis=-1))
+
+    def __repr__(self) -> str:
+        ends = zip(self.low, self.high, strict=True)
+        shown = [f"{{{a:g}}}" if a == b else f"[{a:g}, {b:g}]" for a, b in ends]
+        return f"ValueSet({' ∪ '.join(shown) or 'empty'})"
+
+
+#: What is known of some columns, by position: an exact value, or a set that holds the value.
+Evidence = Mapping[int, float | ValueSet]

@@ -1,1 +1,0 @@
-"""Questions to a posterior, answered exactly: evidence in, distributions of columns out."""

@@ -1,0 +1,111 @@
+"""Whole distributions of columns, as tables: what plots are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from bayesspn.arrays import Array
+from bayesspn.prediction.conditionals import Inquiry
+from bayesspn.questions.answers import average_draws, cells_frame, ends_frame, even_distribution
+from bayesspn.questions.views import Given, Viewed
+from bayesspn.tables import QuestionError
+
+
+class DistributionQuestions(Viewed):
+    """Questions for the distribution of columns."""
+
+    def distribution(
+        self, column: Hashable, given: Given = None, *, interval: float | None = None
+    ) -> pd.DataFrame:
+        """Distribution of one column given evidence, as a table.
+
+        Parameters
+        ----------
+        column : column name
+        given : str or dict, default=None
+            Evidence.
+        interval : float, default=None
+            Probability of a credible interval to give back as well.
+
+        Returns
+        -------
+        DataFrame
+            For columns with categories or truth values a row for each: ``value`` and
+            ``probability``. Others are divided into cells of about equal probability in the
+            table as a whole: ``from``, ``to`` and ``probability``. With an interval also ``low``
+            and ``high``.
+        """
+        view = self._view().given(given)
+        position = view.position(column)
+        marginal = Inquiry(view.posterior.predictive, {})
+        low, high = view.cells(marginal, position)
+
+        def ask(inquiry: Inquiry) -> Array:
+            return inquiry.cell_masses(position, low, high)
+
+        answer = average_draws(view, ask, interval)
+        return cells_frame(view, position, (low, high), answer, interval)
+
+    def distributions(
+        self,
+        columns: Sequence[Hashable] | None = None,
+        given: Given = None,
+        *,
+        interval: float | None = None,
+        cells: int = 80,
+    ) -> dict[Hashable, pd.DataFrame]:
+        """Distributions of several columns given evidence, as plots need them.
+
+        All columns are answered together: what is given is put to the networks once.
+
+        Parameters
+        ----------
+        columns : list of column names, default=None
+            All columns if None.
+        given : str or dict, default=None
+            Evidence.
+        interval : float, default=None
+            Probability of a credible interval to give back as well.
+        cells : int, default=80
+            At most how many cells of equal width columns without categories are divided into.
+
+        Returns
+        -------
+        dict of column name to DataFrame
+            As `distribution` gives them, but with cells of equal width, of whole multiples of the
+            column's resolution, over the values seen. The outermost cells hold what lies beyond.
+        """
+        _check_cells(cells)
+        view = self._view().given(given)
+        return {
+            view.schema.columns[position].name: even_distribution(view, position, cells, interval)
+            for position in view.positions(columns)
+        }
+
+    def cells(self, column: Hashable, cells: int = 80) -> pd.DataFrame:
+        """The cells that `distributions` divides a column into, without their probabilities.
+
+        Parameters
+        ----------
+        column : column name
+        cells : int, default=80
+            At most how many.
+
+        Returns
+        -------
+        DataFrame
+            ``value`` of columns with categories or truth values, else ``from`` and ``to``.
+        """
+        _check_cells(cells)
+        view = self._view()
+        position = view.position(column)
+        return ends_frame(view, position, view.even_cells(position, cells))
+
+
+def _check_cells(cells: Any) -> None:
+    if not isinstance(cells, int | np.integer) or isinstance(cells, bool) or cells < 1:
+        raise QuestionError(f"cells must be a whole number from 1 on, got {cells!r}")

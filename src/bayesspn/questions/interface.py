@@ -1,0 +1,390 @@
+"""The questions that a fitted model, or a part of it, answers.
+
+`Questions` is shared by the estimators and by `Conditional`, which is what is left of a model once
+columns are chosen (`marginal`) or something is known (`condition`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.utils import check_random_state
+
+from bayesspn.arrays import Array
+from bayesspn.prediction.conditionals import Inquiry
+from bayesspn.prediction.most_probable import most_probable
+from bayesspn.prediction.value_sets import ValueSet
+from bayesspn.questions.answers import (
+    answers_frame,
+    average_draws,
+    column_mode,
+    column_quantile,
+    expected_value,
+    give_back,
+    is_exact,
+    is_number,
+    several,
+    spread_draws,
+)
+from bayesspn.questions.distributions import DistributionQuestions
+from bayesspn.questions.pairs import PairQuestions
+from bayesspn.questions.rows import (
+    anomaly_scores,
+    cell_surprises,
+    draw_plausible,
+    draw_replicates,
+    log_conditional,
+    log_conditional_draws,
+    rarity_of,
+)
+from bayesspn.questions.views import Answer, Given, View
+from bayesspn.tables import QuestionError
+from bayesspn.tables.cells import shorten
+
+_LARGEST_SEED = 2**31 - 1
+
+
+class Questions(DistributionQuestions, PairQuestions):
+    """Questions about a joint distribution; see `BayesianSPN` for what is what."""
+
+    def log_prob(self, X: Any, given: Given = None, *, interval: float | None = None) -> Any:
+        """Log density of rows given evidence.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (rows, columns)
+            Missing cells are summed out, and so are columns that a frame lacks.
+        given : str or dict, default=None
+            Evidence, such as ``{"age": (30, 40)}`` or ``"age > 30 and sex == F"``.
+        interval : float, default=None
+            Probability of a credible interval to give back as well.
+
+        Returns
+        -------
+        ndarray of shape (rows,), or Answer of these
+        """
+        view = self._view().given(given)
+        values = view.encode(X)
+        result = log_conditional(view, values)
+        if interval is None:
+            return result
+        return Answer(result, *spread_draws(log_conditional_draws(view, values), interval))
+
+    def probability(
+        self,
+        event: str | Mapping[Hashable, Any],
+        given: Given = None,
+        *,
+        interval: float | None = None,
+    ) -> Any:
+        """Probability of an event given evidence.
+
+        Parameters
+        ----------
+        event : str or dict
+            A conjunction of comparisons, ranges and sets: ``"income > 50 and sex == 'F'"``,
+            ``"30 <= age < 40"``, ``{"job": ["clerk", "nurse"]}``. Equality with a number means
+            recorded as that number. Text may go on with a bar and evidence:
+            ``"income > 50 | sex == 'F'"``.
+        given : str or dict, default=None
+            Evidence of the same form.
+        interval : float, default=None
+            Probability of a credible interval to give back as well.
+
+        Returns
+        -------
+        float or Answer
+        """
+        view = self._view()
+        if isinstance(event, str):
+            wanted, view = view.question(event)
+        else:
+            wanted = view.event(event)
+        view = view.given(given)
+
+        def ask(inquiry: Inquiry) -> Array:
+            return inquiry.probability(wanted)
+
+        return average_draws(view, ask, interval)
+
+    def expectation(
+        self,
+        columns: Hashable | Sequence[Hashable] | None = None,
+        given: Given = None,
+        *,
+        interval: float | None = None,
+    ) -> Any:
+        """Expected value of one or more columns given evidence.
+
+        Expectations are within the column's plausible range: that of the values seen, and as much
+        again on both sides. Heavy tails need not have a mean.
+
+        Parameters
+        ----------
+        columns : column name or list of these, default=None
+            Numbers, times, truth values, or categories that are numbers; all such columns if None.
+        given : str or dict, default=None
+            Evidence.
+        interval : float, default=None
+            Probability of a credible interval to give back as well.
+
+        Returns
+        -------
+        number or time, or Answer
+            For one column.
+        DataFrame of shape (columns, 1 or 3)
+            For several: ``value`` and, with an interval, ``low`` and ``high``.
+        """
+        view = self._view().given(given)
+        if not several(columns):
+            return expected_value(view, view.position(columns), interval)
+        positions = view.positions(columns)  # type: ignore[arg-type]
+        if columns is None:
+            positions = [p for p in positions if is_number(view.schema.columns[p])]
+        answers = [expected_value(view, position, interval) for position in positions]
+        return answers_frame(view, positions, answers, interval)
+
+    def quantile(
+        self,
+        column: Hashable,
+        q: float | Sequence[float] = 0.5,
+        given: Given = None,
+        *,
+        interval: float | None = None,
+    ) -> Any:
+        """Quantiles of a column given evidence.
+
+        Parameters
+        ----------
+        column : column name
+            Numbers, times, or categories with an order.
+        q : float or sequence of float, default=0.5
+            Levels between 0 and 1.
+        given : str or dict, default=None
+            Evidence.
+        interval : float, default=None
+            Probability of a credible interval to give back as well.
+
+        Returns
+        -------
+        number, time or category, or a list of these for several levels; or Answer
+        """
+        view = self._view().given(given)
+        position = view.position(column)
+        described = view.schema.columns[position]
+        if described.kind == "category" and not (described.ordered or is_number(described)):
+            raise QuestionError(
+                f"column {shorten(column)} has no order, so it has no quantiles; ask for a "
+                "probability or the mode"
+            )
+        levels = np.atleast_1d(np.asarray(q, dtype=np.float64))
+        if not ((levels > 0) & (levels < 1)).all():
+            raise QuestionError(f"q must lie between 0 and 1, got {q!r}")
+        answers = [column_quantile(view, position, float(level), interval) for level in levels]
+        if np.ndim(q) == 0:
+            return answers[0]
+        if interval is None:
+            return answers
+        return Answer(*(list(part) for part in zip(*answers, strict=True)))
+
+    def mode(
+        self,
+        columns: Hashable | Sequence[Hashable] | None = None,
+        given: Given = None,
+        *,
+        interval: float | None = None,
+    ) -> Any:
+        """Most probable value of a column, or most probable completion of a row.
+
+        The best completion of several columns is found by coordinate ascent from several starts:
+        no change of a single column improves it.
+
+        Parameters
+        ----------
+        columns : column name or list of these, default=None
+            What to fill in; by default everything that is not given.
+        given : str or dict, default=None
+            Evidence.
+        interval : float, default=None
+            For one column: probability of a credible interval, not of the value but of its
+            probability (its density, for continuous columns).
+
+        Returns
+        -------
+        value
+            For one column. With an interval, a tuple of the value and an Answer: its probability.
+        table of shape (1, columns)
+            For several: a row with what is given and the most probable rest.
+        """
+        view = self._view().given(given)
+        if not several(columns):
+            return column_mode(view, view.position(columns), interval)
+        if interval is not None:
+            raise QuestionError("an interval needs a single column; ask for log_prob of the row")
+        wanted = [p for p in view.positions(columns) if not is_exact(view, p)]  # type: ignore[arg-type]
+        row = np.full((1, len(view.schema)), np.nan)
+        for position, known in view.evidence.items():
+            if not isinstance(known, ValueSet):
+                row[0, position] = known
+        if wanted:
+            row[0, wanted] = most_probable(view.inquiry, wanted)
+        return give_back(view, row)
+
+    def sample(self, n_samples: int = 1, given: Given = None, *, random_state: Any = None) -> Any:
+        """Draw new rows given evidence.
+
+        Numbers stay within their column's plausible range, as expectations do: a row that leaves
+        it is drawn again. Columns that something is given of may go beyond.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+        given : str or dict, default=None
+            Evidence that all rows agree with.
+        random_state : int, RandomState or None, default=None
+
+        Returns
+        -------
+        table of shape (n_samples, columns)
+            Of the library and types of the table that was learned from.
+        """
+        view = self._view().given(given)
+        whole = isinstance(n_samples, int | np.integer) and not isinstance(n_samples, bool)
+        if not whole or n_samples < 1:
+            raise ValueError(f"n_samples must be a whole number from 1 on, got {n_samples!r}")
+        seed = int(check_random_state(random_state).randint(_LARGEST_SEED))
+        return give_back(view, draw_plausible(view, int(n_samples), seed))
+
+    def replicates(
+        self, n_samples: int, tables: int, given: Given = None, *, random_state: Any = None
+    ) -> list[Any]:
+        """Draw several tables, each from one network of the posterior: for predictive checks.
+
+        Rows of `sample` come from the average of all networks. Tables of `replicates` differ from
+        each other as tables of the same origin would, for all the model knows.
+
+        Parameters
+        ----------
+        n_samples : int
+            Rows of a table.
+        tables : int
+            Number of tables.
+        given : str or dict, default=None
+            Evidence that all rows agree with.
+        random_state : int, RandomState or None, default=None
+
+        Returns
+        -------
+        list of tables of shape (n_samples, columns)
+            Of the library and types of the table that was learned from.
+        """
+        view = self._view().given(given)
+        for name, value in (("n_samples", n_samples), ("tables", tables)):
+            if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
+                raise ValueError(f"{name} must be a whole number from 1 on, got {value!r}")
+        seed = int(check_random_state(random_state).randint(_LARGEST_SEED))
+        drawn = draw_replicates(view, int(n_samples), int(tables), seed)
+        return [give_back(view, rows) for rows in drawn]
+
+    def marginal(self, columns: Sequence[Hashable]) -> Conditional:
+        """The joint distribution of some columns; answers the same questions.
+
+        Parameters
+        ----------
+        columns : list of column names
+        """
+        return Conditional(self._view().of_columns(columns))
+
+    def condition(self, given: Given) -> Conditional:
+        """The joint distribution given evidence; answers the same questions.
+
+        Parameters
+        ----------
+        given : str or dict
+            Evidence.
+        """
+        view = self._view().given(given)
+        view.inquiry  # noqa: B018  (impossible evidence is found now)
+        return Conditional(view)
+
+    def anomaly_score(self, X: Any, *, random_state: Any = 0) -> Array:
+        """How much less likely rows are than the model expects of rows with the same cells.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (rows, columns)
+            Rows with missing cells are compared with rows that lack the same cells.
+        random_state : int, RandomState or None, default=0
+            For the rows compared with.
+
+        Returns
+        -------
+        ndarray of shape (rows,)
+            Standard deviations of the log density below its mean: about 0 for common rows, above
+            3 for rare ones. Infinite for impossible rows.
+        """
+        view = self._view()
+        seed = int(check_random_state(random_state).randint(_LARGEST_SEED))
+        return anomaly_scores(view, view.encode(X), seed)
+
+    def rarity(self, given: Given) -> float:
+        """How unusual what is given is.
+
+        Parameters
+        ----------
+        given : str or dict
+            Evidence. Exact values are compared with those of rows that agree with the rest.
+
+        Returns
+        -------
+        float
+            Share of such rows that are at most as likely as the exact values together: 0.01 if one
+            row in a hundred is as unusual. It is found with five hundred drawn rows, and not
+            smaller than one in as many. 1 if no exact values are given.
+        """
+        view = self._view().given(given)
+        view.inquiry  # noqa: B018  (impossible evidence is refused)
+        return rarity_of(view)
+
+    def surprise(self, X: Any) -> Any:
+        """How unusual every cell is, given the other cells of its row.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (rows, columns)
+
+        Returns
+        -------
+        DataFrame or ndarray of shape (rows, columns)
+            −log of the probability of a value that is at most as likely: 0 is the most likely
+            value, 3 one in twenty, 7 one in a thousand. NaN for missing cells.
+        """
+        view = self._view()
+        values = cell_surprises(view, view.encode(X))[:, list(view.columns)]
+        if view.library == "numpy":
+            return values
+        index = X.index if isinstance(X, pd.DataFrame) else None
+        return pd.DataFrame(values, columns=list(view.shown.names), index=index)
+
+
+class Conditional(Questions):
+    """Part of a fitted model: some of its columns, and what is known.
+
+    Made by `BayesianSPN.marginal` and `BayesianSPN.condition`.
+    """
+
+    def __init__(self, view: View) -> None:
+        self._viewed = view
+
+    def _view(self) -> View:
+        return self._viewed
+
+    def __repr__(self) -> str:
+        view = self._viewed
+        known = " and ".join(view.describe(column) for column in view.evidence)
+        names = ", ".join(shorten(name, 20) for name in view.shown.names[:6])
+        more = f", … ({len(view.columns)} in all)" if len(view.columns) > 6 else ""
+        return f"Conditional({names}{more}" + (f" | {known})" if known else ")")

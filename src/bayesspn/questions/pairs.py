@@ -1,0 +1,107 @@
+"""How much columns have to do with each other."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from bayesspn.arrays import Array
+from bayesspn.prediction.conditionals import Inquiry
+from bayesspn.prediction.information import joint_masses, mutual_information, pairwise_information
+from bayesspn.questions.answers import is_exact, spread_draws
+from bayesspn.questions.views import Answer, Given, Viewed
+from bayesspn.tables import QuestionError
+from bayesspn.tables.cells import shorten
+
+#: Cells per column that dependence is judged by, and draws that judge it.
+_DEPENDENCE_CELLS = 12
+_DEPENDENCE_DRAWS = 50
+
+
+class PairQuestions(Viewed):
+    """Questions about pairs of columns."""
+
+    def mutual_information(
+        self, a: Hashable, b: Hashable, given: Given = None, *, interval: float | None = None
+    ) -> Any:
+        """Mutual information of two columns in nats, averaged over the posterior's networks.
+
+        Columns without categories are divided into a hundred cells, so that values above about 4
+        nats are underestimated.
+
+        Parameters
+        ----------
+        a, b : column names
+        given : str or dict, default=None
+            Evidence.
+        interval : float, default=None
+            Probability of a credible interval to give back as well.
+
+        Returns
+        -------
+        float or Answer
+        """
+        view = self._view().given(given)
+        first, second = view.position(a), view.position(b)
+        if first == second:
+            raise QuestionError(f"name two different columns, got {shorten(a)} twice")
+        if is_exact(view, first) or is_exact(view, second):
+            return 0.0 if interval is None else Answer(0.0, 0.0, 0.0)
+        cells = {p: view.cells(view.inquiry, p) for p in (first, second)}
+        joint = joint_masses(view.drawn_inquiry, first, cells[first], {second: cells[second]})
+        values = mutual_information(joint[second])
+        if interval is None:
+            return float(values.mean())
+        return Answer(float(values.mean()), *map(float, spread_draws(values, interval)))
+
+    def dependence(self, threshold: float = 0.01) -> pd.DataFrame:
+        """Probability that two columns depend on each other, for all pairs.
+
+        Parameters
+        ----------
+        threshold : float, default=0.01
+            Mutual information in nats from which on columns count as dependent.
+
+        Returns
+        -------
+        DataFrame of shape (columns, columns)
+            Share of the posterior's draws under which the mutual information of two columns
+            exceeds the threshold; 1 on the diagonal.
+        """
+        share = (self._information_draws() > threshold).mean(axis=0)
+        return self._square_frame(share)
+
+    def dependence_strength(self) -> pd.DataFrame:
+        """How strongly two columns depend on each other, for all pairs.
+
+        Returns
+        -------
+        DataFrame of shape (columns, columns)
+            Mutual information I on the scale of correlations, √(1 − exp(−2 I)), averaged over the
+            posterior's draws: 0 for independent columns, the absolute correlation for Gaussian
+            ones; 1 on the diagonal. Columns without categories are divided into twelve cells, so
+            that it stays below 1.
+        """
+        strength = np.sqrt(-np.expm1(-2.0 * self._information_draws())).mean(axis=0)
+        return self._square_frame(strength)
+
+    def _information_draws(self) -> Array:
+        """Mutual information of all pairs under some draws; (draws, columns, columns)."""
+        view = self._view()
+        if view.evidence:
+            raise QuestionError("dependence is of the whole table; ask mutual_information instead")
+        networks = view.posterior.predictive
+        step = -(-networks.n_draws // _DEPENDENCE_DRAWS)
+        networks = networks.some(slice(0, None, step))
+        inquiry = Inquiry(networks, {})
+        cells = {p: view.cells(inquiry, p, _DEPENDENCE_CELLS) for p in view.columns}
+        return pairwise_information(inquiry, cells)
+
+    def _square_frame(self, values: Array) -> pd.DataFrame:
+        values = values.copy()
+        np.fill_diagonal(values, 1.0)
+        names = list(self._view().shown.names)
+        return pd.DataFrame(values, index=names, columns=names)

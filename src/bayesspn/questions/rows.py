@@ -1,0 +1,270 @@
+"""Questions about many rows at once: densities given evidence, unusual rows, unusual cells."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayesspn.arrays import Array
+from bayesspn.leaves.columns import Column
+from bayesspn.prediction.conditionals import Inquiry, split_evidence
+from bayesspn.prediction.passes import evaluate
+from bayesspn.prediction.posterior import DRAWN_SEED, Posterior
+from bayesspn.prediction.row_averages import average_missing, draw_weights
+from bayesspn.prediction.sampling import draw_rows
+from bayesspn.prediction.stacked import Networks
+from bayesspn.prediction.value_sets import ValueSet
+from bayesspn.questions.views import View
+
+#: Rows that are scored together, which bounds memory.
+SCORED_TOGETHER = 65_536
+_AVERAGED_TOGETHER = 16_384
+_EVALUATED_TOGETHER = 256
+
+_TAILS_TOGETHER = 32
+
+#: Cells that tell how likely values are.
+_SURPRISE_CELLS = 40
+
+#: Rows drawn together under evidence.
+_DRAWN_TOGETHER = 4096
+
+#: How often rows beyond the plausible ranges are drawn again.
+_MOST_TRIES = 50
+
+#: Rows that unusual ones are compared with, and patterns of missing cells at a time.
+_COMPARED = 500
+_PATTERNS_TOGETHER = 64
+
+
+def log_conditional(view: View, values: Array) -> Array:
+    """Log density of encoded rows given a view's evidence; (rows,)."""
+    if not view.evidence:
+        return score_rows(view.posterior, values)
+    joint, sets, possible = _with_evidence(view, values)
+    if not sets:
+        scores = score_rows(view.posterior, joint)
+    else:
+        draws = _evaluate_rows(view.posterior.predictive, joint, view)
+        scores = np.logaddexp.reduce(draws, axis=0) - np.log(len(draws))
+    log_evidence = view.inquiry.log_evidence
+    known = np.logaddexp.reduce(log_evidence) - np.log(len(log_evidence))
+    return np.where(possible, scores - known, -np.inf)
+
+
+def log_conditional_draws(view: View, values: Array) -> Array:
+    """The same under networks with drawn parameters; (draws, rows)."""
+    if not view.evidence:
+        return view.posterior.score_draws(values, DRAWN_SEED)
+    joint, sets, possible = _with_evidence(view, values)
+    if not sets:
+        scores = view.posterior.score_draws(joint, DRAWN_SEED)
+    else:
+        scores = _evaluate_rows(view.posterior.drawn, joint, view)
+    with np.errstate(invalid="ignore"):
+        given = scores - view.drawn_inquiry.log_evidence[:, None]
+    return np.where(possible, given, -np.inf)
+
+
+def score_rows(posterior: Posterior, values: Array) -> Array:
+    """Log density of encoded rows, in bounded memory; (rows,)."""
+    parts = [
+        posterior.score_samples(values[start : start + SCORED_TOGETHER])
+        for start in range(0, len(values), SCORED_TOGETHER)
+    ]
+    return np.concatenate([np.empty(0), *parts])
+
+
+def _with_evidence(view: View, values: Array) -> tuple[Array, bool, NDArray[np.bool_]]:
+    """Rows with the evidence filled in, whether sets remain, and which rows agree with it."""
+    joint, possible = values.copy(), np.ones(len(values), dtype=bool)
+    sets = False
+    for column, known in view.evidence.items():
+        cells = values[:, column]
+        missing = np.isnan(cells)
+        if isinstance(known, ValueSet):
+            possible &= missing | known.contains(cells)
+            sets |= bool(missing.any())
+        else:
+            possible &= missing | (cells == known)
+            joint[:, column] = known
+    return joint, sets, possible
+
+
+def _evaluate_rows(networks: Networks, X: Array, view: View) -> Array:
+    """Log densities of rows whose missing cells lie in the evidence's sets; (draws, rows)."""
+    parts = []
+    _, factors = split_evidence(networks, view.evidence)
+    for start in range(0, len(X), _EVALUATED_TOGETHER):
+        rows = X[start : start + _EVALUATED_TOGETHER]
+        # a set says nothing more about a cell that is there
+        own = {
+            column: np.where(np.isnan(rows[:, column])[:, None, None, None], factor, 0.0)
+            for column, factor in factors.items()
+        }
+        parts.append(evaluate(networks, rows, own).log_evidence)
+    return np.concatenate([np.empty((networks.n_draws, 0)), *parts], axis=1)
+
+
+def draw_plausible(view: View, n: int, seed: int) -> Array:
+    """Draw rows given a view's evidence, none of them beyond the columns' plausible ranges; (n, ·).
+
+    Leaves have heavy tails once their parameters are integrated out; now and then one would give a
+    value far beyond anything that was ever seen.
+    """
+    columns = view.posterior.model.leaves.columns
+    free = [k for k, column in enumerate(columns) if k not in view.evidence]
+    low, high = np.array([columns[k].plausible for k in free]).reshape(-1, 2).T
+    seeds = np.random.SeedSequence(seed)
+    rows = np.empty((n, len(columns)))
+    wanted = np.arange(n)
+    for _ in range(_MOST_TRIES):
+        rows[wanted] = _draw_some(view, len(wanted), seeds.spawn(1)[0])
+        drawn = rows[wanted][:, free]
+        wanted = wanted[((drawn < low) | (drawn > high)).any(axis=1)]
+        if not wanted.size:
+            break
+    rows[:, free] = np.clip(rows[:, free], low, high)
+    return rows
+
+
+def _draw_some(view: View, n: int, seeds: np.random.SeedSequence) -> Array:
+    if not view.evidence:
+        return view.posterior.sample(n, int(seeds.generate_state(1)[0]))
+    rng = np.random.default_rng(seeds)
+    parts = [
+        draw_rows(rng, view.inquiry, min(_DRAWN_TOGETHER, n - start))
+        for start in range(0, n, _DRAWN_TOGETHER)
+    ]
+    return np.concatenate(parts)
+
+
+def draw_replicates(view: View, n: int, tables: int, seed: int) -> Array:
+    """Tables like the one learned from, each of one network from the posterior; (tables, n, ·).
+
+    The networks are evenly spaced draws with drawn parameters, so that tables differ as much as
+    what is known of the table's origin leaves open.
+    """
+    networks = view.posterior.drawn
+    weights = view.drawn_inquiry.draw_weights
+    # at the middle of equal shares of the probability: evenly spaced draws without evidence
+    chosen = np.searchsorted(np.cumsum(weights), (np.arange(tables) + 0.5) / tables)
+    rng = np.random.default_rng(seed)
+    drawn = np.empty((tables, n, len(view.schema)))
+    for table, draw in enumerate(np.minimum(chosen, networks.n_draws - 1)):
+        inquiry = Inquiry(networks.draw(int(draw)), view.evidence)
+        for start in range(0, n, _DRAWN_TOGETHER):
+            rows = drawn[table, start : start + _DRAWN_TOGETHER]
+            rows[:] = draw_rows(rng, inquiry, len(rows))
+    return drawn
+
+
+def rarity_of(view: View) -> float:
+    """Probability that a row is at most as likely as a view's exact evidence.
+
+    Compared are the columns with exact evidence, among rows that agree with the rest of it.
+    """
+    exact = {c: v for c, v in view.evidence.items() if not isinstance(v, ValueSet)}
+    if not exact:
+        return 1.0
+    rest = {c: v for c, v in view.evidence.items() if c not in exact}
+    others = replace(view, posterior=view.posterior.thinned, evidence=rest)
+    drawn = draw_rows(np.random.default_rng(0), others.inquiry, _COMPARED)
+    rows = np.full((_COMPARED + 1, len(view.schema)), np.nan)
+    columns = list(exact)
+    rows[:-1, columns] = drawn[:, columns]
+    rows[-1, columns] = list(exact.values())
+    scores = np.logaddexp.reduce(_evaluate_rows(others.posterior.predictive, rows, others), axis=0)
+    # the row itself counts, so that no share of a finite number of rows is zero
+    return float((scores <= scores[-1]).mean())
+
+
+def anomaly_scores(view: View, values: Array, seed: int) -> Array:
+    """Standard deviations of the log density below what rows with the same cells have; (rows,)."""
+    scores = log_conditional(view, values)
+    drawn = draw_rows(np.random.default_rng(seed), view.inquiry, _COMPARED)
+    patterns, which = np.unique(np.isnan(values), axis=0, return_inverse=True)
+    compared = np.empty((len(patterns), _COMPARED))
+    for start in range(0, len(patterns), _PATTERNS_TOGETHER):
+        some = patterns[start : start + _PATTERNS_TOGETHER]
+        masked = np.where(some[:, None], np.nan, drawn).reshape(-1, values.shape[1])
+        compared[start : start + len(some)] = log_conditional(view, masked).reshape(len(some), -1)
+    spread = compared.std(axis=1)
+    spread[spread == 0] = 1.0
+    which = which.ravel()
+    return np.asarray((compared.mean(axis=1)[which] - scores) / spread[which])
+
+
+def cell_surprises(view: View, values: Array) -> Array:
+    """−log probability of a value at most as likely, for every cell; (rows, columns)."""
+    surprises = np.full(values.shape, np.nan)
+    posterior = view.posterior.thinned
+    for column in view.columns:
+        observed = np.flatnonzero(~np.isnan(values[:, column]))
+        for start in range(0, len(observed), _AVERAGED_TOGETHER):
+            rows = observed[start : start + _AVERAGED_TOGETHER]
+            surprises[rows, column] = _column_surprise(posterior, values[rows], column)
+    return surprises
+
+
+def _column_surprise(posterior: Posterior, X: Array, column: int) -> Array:
+    networks = posterior.predictive
+    low, high = Inquiry(networks, {}).cells(column, _SURPRISE_CELLS)
+    others = X.copy()
+    others[:, column] = np.nan
+    weights = draw_weights(posterior.score_draws(others))
+    table = {column: networks.masses(column, low, high)}
+    masses = average_missing(networks, others, weights, table)[column]
+    own = np.clip(np.searchsorted(low, X[:, column], side="right") - 1, 0, len(low) - 1)
+    density = masses / _cell_widths(networks.leaves.columns[column], low, high)
+    rows = np.arange(len(X))
+    # cells of equal density count in full; rounding must not tear them apart
+    likely = density > density[rows, own][:, None] * (1 + 1e-9)
+    share = np.where(likely, 0.0, masses).sum(axis=1)
+    if not networks.leaves.columns[column].n_categories:
+        share = _cut_tails(networks, others, weights, X[:, column], column, (low, high), share)
+    with np.errstate(divide="ignore"):
+        return np.maximum(-np.log(np.minimum(share, 1.0)), 0.0)
+
+
+def _cell_widths(column: Column, low: Array, high: Array) -> Array:
+    """Widths of cells, the outermost as far as values were seen: most values may be there."""
+    if column.discrete:
+        return 1.0 + (high - low)
+    half = column.resolution / 2
+    start = min(column.observed[0] - half, high[0] - column.resolution)
+    end = max(column.observed[1] + half, low[-1] + column.resolution)
+    widths = np.minimum(high, end) - np.maximum(low, start)
+    return np.maximum(widths, np.finfo(float).tiny)
+
+
+def _cut_tails(
+    networks: Networks,
+    others: Array,
+    weights: Array,
+    values: Array,
+    column: int,
+    cells: tuple[Array, Array],
+    share: Array,
+) -> Array:
+    """Replace shares of values in the outermost cells by the probability beyond the value."""
+    low, high = cells
+    # a recorded value stands for all that are rounded to it: there may be nothing beyond the value
+    half = networks.leaves.columns[column].resolution / 2
+    share = share.copy()
+    for rows, upper in (
+        (np.flatnonzero(values < high[0]), False),
+        (np.flatnonzero(values > low[-1]), True),
+    ):
+        for start in range(0, len(rows), _TAILS_TOGETHER):
+            some = rows[start : start + _TAILS_TOGETHER]
+            endless = np.full(len(some), np.inf)
+            ends = (values[some] - half, endless) if upper else (-endless, values[some] + half)
+            table = {column: networks.masses(column, *ends)}
+            beyond = average_missing(networks, others[some], weights[:, some], table)[column]
+            share[some] = np.minimum(
+                share[some], beyond[np.arange(len(some)), np.arange(len(some))]
+            )
+    return share

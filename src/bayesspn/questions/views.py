@@ -1,0 +1,253 @@
+"""What a question is put to: a posterior, the columns that are asked about, and what is known."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bayesspn.arrays import Array
+from bayesspn.prediction.cells import CELLS, even_cells
+from bayesspn.prediction.conditionals import ImpossibleEvidence, Inquiry
+from bayesspn.prediction.posterior import Posterior
+from bayesspn.prediction.value_sets import Evidence, ValueSet
+from bayesspn.tables import QuestionError, Schema, decode, read_event, read_given, read_question
+from bayesspn.tables.cells import shorten
+from bayesspn.tables.encoding import encode_some
+from bayesspn.tables.schema import ColumnSchema
+
+#: Evidence as users give it.
+Given = str | Mapping[Hashable, Any] | None
+
+
+class Answer(NamedTuple):
+    """An answer with its credible interval.
+
+    Attributes
+    ----------
+    value : number, time or array
+        The answer, averaged over the posterior.
+    low, high : number, time or array
+        Ends of the interval that holds the true answer with the probability asked for: how much
+        the networks of the posterior differ.
+    """
+
+    value: Any
+    low: Any
+    high: Any
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """A posterior, the columns asked about and what is known of any column.
+
+    Attributes
+    ----------
+    posterior : Posterior
+    schema : Schema
+        Of all columns.
+    library : str
+        Library of the tables that are given back.
+    columns : tuple of int
+        Positions of the columns asked about.
+    evidence : dict of int to float or ValueSet
+    """
+
+    posterior: Posterior
+    schema: Schema
+    library: str
+    columns: tuple[int, ...]
+    evidence: Evidence = field(default_factory=dict)
+
+    @cached_property
+    def shown(self) -> Schema:
+        """Schema of the columns asked about."""
+        return Schema(tuple(self.schema.columns[column] for column in self.columns))
+
+    def position(self, name: Hashable) -> int:
+        """Position of a column that can be asked about."""
+        return self.columns[self.shown.position(name)]
+
+    def positions(self, names: Iterable[Hashable] | None) -> list[int]:
+        """Positions of columns; all for None."""
+        return list(self.columns) if names is None else [self.position(name) for name in names]
+
+    def event(self, event: str | Mapping[Hashable, Any]) -> dict[int, ValueSet]:
+        """Read an event; columns by position."""
+        return self._wanted(read_event(event, self.shown))
+
+    def question(self, text: str) -> tuple[dict[int, ValueSet], View]:
+        """Read an event and, after a bar, more evidence; columns by position."""
+        event, given = read_question(text, self.shown)
+        return self._wanted(event), self._knowing(given)
+
+    def _wanted(self, event: dict[int, ValueSet]) -> dict[int, ValueSet]:
+        return {self.columns[place]: self._whole(place, values) for place, values in event.items()}
+
+    def _whole(self, place: int, values: ValueSet) -> ValueSet:
+        if self.constant(self.columns[place]) and not values.empty:
+            return ValueSet.of([(0.0, 1.0)])
+        return values
+
+    def constant(self, column: int) -> bool:
+        """Whether a column has one category; the model's second one stands for the first, too."""
+        return len(self.schema.columns[column].categories) == 1
+
+    def cells(self, inquiry: Inquiry, column: int, cells: int = CELLS) -> tuple[Array, Array]:
+        """Ends of cells that a column is divided into; see `Inquiry.cells`."""
+        if self.constant(column):
+            return np.array([0.0]), np.array([1.0])
+        return inquiry.cells(column, cells)
+
+    def even_cells(self, column: int, cells: int) -> tuple[Array, Array]:
+        """Ends of cells of equal width; see `bayesspn.prediction.cells.even_cells`."""
+        low, high = self.cells(Inquiry(self.posterior.predictive, {}), column)
+        described = self.posterior.model.leaves.columns[column]
+        if described.n_categories:
+            return low, high
+        finite = np.concatenate([low, high])
+        finite = finite[np.isfinite(finite)]
+        if not finite.size:  # a single cell holds everything
+            finite = np.array(described.observed)
+        return even_cells(described, (float(finite.min()), float(finite.max())), cells)
+
+    def given(self, given: str | Mapping[Hashable, Any] | None) -> View:
+        """This view with more evidence.
+
+        Raises
+        ------
+        QuestionError
+            If the new evidence contradicts what is known already.
+        """
+        return self._knowing(read_given(given, self.shown))
+
+    def _knowing(self, given: Mapping[int, float | ValueSet]) -> View:
+        if not given:
+            return self
+        evidence = dict(self.evidence)
+        for place, value in given.items():
+            column = self.columns[place]
+            if self.constant(column):
+                continue  # which is known anyway
+            both = value
+            if column in evidence:
+                both = _combine(evidence[column], value, self.schema.columns[column])
+            evidence[column] = both
+        return replace(self, evidence=evidence)
+
+    def of_columns(self, names: Iterable[Hashable]) -> View:
+        """This view with some of its columns."""
+        positions = tuple(self.position(name) for name in names)
+        if not positions:
+            raise QuestionError("name at least one column")
+        if len(set(positions)) < len(positions):
+            raise QuestionError("a column is named twice")
+        return replace(self, columns=positions)
+
+    @cached_property
+    def inquiry(self) -> Inquiry:
+        """The evidence put to the predictive networks: gives answers."""
+        return self._inquire(Inquiry(self.posterior.predictive, self.evidence))
+
+    @cached_property
+    def drawn_inquiry(self) -> Inquiry:
+        """The evidence put to networks with drawn parameters: gives intervals."""
+        return self._inquire(Inquiry(self.posterior.drawn, self.evidence))
+
+    def _inquire(self, inquiry: Inquiry) -> Inquiry:
+        try:
+            inquiry.draw_weights  # noqa: B018
+        except ImpossibleEvidence as error:
+            raise QuestionError(self._explain(error)) from None
+        return inquiry
+
+    def _explain(self, error: ImpossibleEvidence) -> str:
+        pieces = [self.describe(column) for column in error.columns]
+        if len(pieces) == 1:
+            return (
+                f"the evidence {pieces[0]} has probability zero under the model, whatever else is "
+                "given; change it or leave it out"
+            )
+        return (
+            f"the evidence {' and '.join(pieces)} has probability zero under the model, together "
+            "but not alone; change one of them or leave it out"
+        )
+
+    def describe(self, column: int) -> str:
+        """What is known of a column, in words."""
+        described, known = self.schema.columns[column], self.evidence[column]
+        name = shorten(described.name)
+        if not isinstance(known, ValueSet):
+            return f"{name} = {show(decode_value(known, described))}"
+        if described.kind in ("category", "binary"):
+            values = np.arange(float(len(described.categories) or 2))
+            inside = values[known.contains(values)]
+            return f"{name} in {[decode_value(float(value), described) for value in inside]}"
+        ends = zip(known.low, known.high, strict=True)
+        return f"{name} in " + " or ".join(f"[{low:g}, {high:g}]" for low, high in ends)
+
+    def encode(self, X: Any) -> Array:
+        """Encode a table of the columns asked about; absent columns are missing; (rows, all)."""
+        part = encode_some(X, self.shown)
+        values = np.full((len(part), len(self.schema)), np.nan)
+        values[:, list(self.columns)] = part
+        return values
+
+
+class Viewed(ABC):
+    """Whatever can be asked: it says what questions are put to."""
+
+    @abstractmethod
+    def _view(self) -> View:
+        """What questions are put to."""
+
+
+def _combine(
+    known: float | ValueSet, new: float | ValueSet, column: ColumnSchema
+) -> float | ValueSet:
+    old_set = known if isinstance(known, ValueSet) else ValueSet.of([(known, known)])
+    new_set = new if isinstance(new, ValueSet) else ValueSet.of([(new, new)])
+    both = old_set.intersect(new_set)
+    if both.empty:
+        raise QuestionError(
+            f"column {shorten(column.name)}: the evidence contradicts what is given already"
+        )
+    if not isinstance(known, ValueSet):
+        return known
+    return new if not isinstance(new, ValueSet) else both
+
+
+def decode_value(value: float, column: ColumnSchema) -> Any:
+    """One encoded value as the user knows it: a category, a whole number, a time."""
+    alone = Schema((column,))
+    cell = decode(np.array([[value]]), alone, "pandas").iloc[0, 0]
+    return cell.item() if isinstance(cell, np.generic) else cell
+
+
+def category_values(column: ColumnSchema) -> tuple[Any, ...]:
+    """Categories, or truth values, as the user knows them."""
+    return _category_values(column, tuple(map(type, column.categories)))
+
+
+@lru_cache(maxsize=1024)
+def _category_values(column: ColumnSchema, types: tuple[type, ...]) -> tuple[Any, ...]:
+    """The same, remembered; by types as well, since 0, 0.0 and False are equal."""
+    codes = np.arange(float(len(column.categories) or 2))
+    cells = decode(codes[:, None], Schema((column,)), "pandas").iloc[:, 0].tolist()
+    return tuple(cell.item() if isinstance(cell, np.generic) else cell for cell in cells)
+
+
+def decode_number(value: float, column: ColumnSchema) -> Any:
+    """A number that need not occur in the column, such as a mean: a float or a time."""
+    if column.kind in ("datetime", "duration"):
+        return decode_value(value, column)
+    return float(value)
+
+
+def show(value: Any) -> str:
+    """A value in a message."""
+    return repr(value) if isinstance(value, str | int | float) else str(value)

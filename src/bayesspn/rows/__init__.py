@@ -1,0 +1,1 @@
+"""The table as the engine reads it: codebook, encoded rows, fingerprints."""

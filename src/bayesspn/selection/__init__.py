@@ -1,0 +1,1 @@
+"""Choosing a graph by the model evidence: candidates, successive halving, ranking, averages."""

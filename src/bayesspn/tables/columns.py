@@ -1,0 +1,74 @@
+"""From a schema to the model: the leaves of every column."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bayesspn.arrays import Array
+from bayesspn.leaves.columns import DEFAULT_GAMMA, Column, Leaves, describe_column
+from bayesspn.tables.cells import TableError, shorten
+from bayesspn.tables.schema import ColumnSchema, Schema
+
+#: Squares of numbers of this size, and sums of these, are neither infinite nor zero.
+_LARGEST, _SMALLEST = 1e150, 1e-150
+
+
+def model_columns(schema: Schema, values: Array) -> Leaves:
+    """Describe the leaves of all columns.
+
+    Parameters
+    ----------
+    schema : Schema
+    values : ndarray of shape (rows, columns)
+        The encoded table to learn from, NaN where a cell is missing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> schema = Schema((ColumnSchema("age", "integer"),))
+    >>> model_columns(schema, np.array([[31.0], [45.0]])).columns[0].resolution
+    1.0
+    """
+    return Leaves(tuple(_describe(column, values[:, j]) for j, column in enumerate(schema)))
+
+
+def _describe(column: ColumnSchema, values: Array) -> Column:
+    _check_size(column, values)
+    return describe_column(
+        str(column.name),
+        values,
+        column.families,
+        n_categories=len(column.categories) or None,
+        resolution=column.resolution,
+        gamma=DEFAULT_GAMMA if column.gamma is None else column.gamma,
+    )
+
+
+def _check_size(column: ColumnSchema, values: Array) -> None:
+    """Check that a column's values are of a size that can be computed with."""
+    sizes = np.abs(values[~np.isnan(values)])
+    if not sizes.size:
+        return
+    _check_largest(column, values)
+    if 0 < sizes.max() < _SMALLEST:
+        raise TableError(
+            f"column {shorten(column.name)}: its largest value, {sizes.max():g}, is below "
+            f"{_SMALLEST:g}, where squares vanish; rescale the column"
+        )
+
+
+def check_largest(schema: Schema, values: Array) -> None:
+    """Check that no value (rows, columns) of a table, or of a part of it, is too large."""
+    for j, column in enumerate(schema):
+        _check_largest(column, values[:, j])
+
+
+def _check_largest(column: ColumnSchema, values: Array) -> None:
+    beyond = np.flatnonzero(np.abs(values) > _LARGEST)
+    if beyond.size:
+        row = int(beyond[0])
+        raise TableError(
+            f"column {shorten(column.name)}, row {row}: {values[row]:g} is beyond {_LARGEST:g}, "
+            "where squares overflow; rescale the column, or make the cell missing if the value "
+            "stands for one"
+        )

@@ -1,0 +1,86 @@
+"""Simulation-based calibration (Talts et al., 2018) of whole chains.
+
+Networks and tables are drawn from the model; a chain is run on each table. The rank of the true
+value among the posterior draws of a label-free quantity must be uniform. Chi-square over the ranks
+with a false alarm rate of 1e-4 per quantity.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import chi2
+
+from bayesspn.engine import compiled
+from bayesspn.graphs import RegionGraph
+from bayesspn.inference.chains import run_chain, start_chain
+from bayesspn.inference.circuits import draw_circuit
+from bayesspn.inference.prior import draw_prior_circuit, draw_rows
+from bayesspn.leaves.columns import Leaves, describe_column
+from bayesspn.model.generative import Learned, Model, draw_hyper
+from bayesspn.numerics.random_numbers import Key
+from bayesspn.rows.encoded import encode_rows
+
+ROWS = 20
+DRAWS = 19
+
+COLUMNS = (
+    describe_column("binary", np.array([0.0, 1.0]), "bernoulli"),
+    describe_column("category", np.array([0.0, 2.0]), "categorical"),
+    describe_column("real", np.random.default_rng(0).normal(size=30), "gaussian"),
+    describe_column("count", np.array([0.0, 3.0]), ("poisson", "geometric")),
+)
+
+QUERIES = np.array(
+    [
+        [1.0, np.nan, np.nan, np.nan],
+        [1.0, 2.0, np.nan, np.nan],
+        [np.nan, np.nan, 0.5, np.nan],
+        [np.nan, np.nan, 0.5, 1.0],
+        [0.0, 1.0, -0.5, 0.0],
+    ]
+)
+
+
+def quantities(circuit, hyper, queries):
+    return np.array(
+        [*compiled.log_likelihood(circuit, queries), *np.log(hyper.alpha), np.log(hyper.beta[0])]
+    )
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("products", ["cross", "shared"])
+def test_ranks_of_the_truth_are_uniform(products):
+    graph = RegionGraph(1, 2, leaves=2, products=products)
+    model = Model(
+        graph,
+        Leaves(COLUMNS),
+        alpha=Learned(0.5, 0.7),
+        beta=Learned(1.0, 0.7),
+        mixing=Learned(0.5, 0.7),
+    )
+    queries = encode_rows(model.leaves, QUERIES)
+    rng = np.random.default_rng(0)
+    replicates = 400
+    ranks = []
+    for replicate in range(replicates):
+        hyper = draw_hyper(rng, model)
+        circuit = draw_prior_circuit(rng, model, hyper)
+        X = draw_rows(rng, circuit, ROWS)
+        X[rng.random(X.shape) < 0.1] = np.nan
+        truth = quantities(circuit, hyper, queries)
+        rows = encode_rows(model.leaves, X)
+        key = Key(replicate)
+        chain = run_chain(start_chain(key, model, rows), rows, burn_in=150, draws=DRAWS, thin=25)
+        draws = np.array(
+            [
+                quantities(draw_circuit(key, 10_000 + k, model, state), state.hyper, queries)
+                for k, state in enumerate(chain.draws)
+            ]
+        )
+        ranks.append((draws < truth).sum(axis=0))
+    for quantity in np.array(ranks).T:
+        counts = np.bincount(quantity * 5 // (DRAWS + 1), minlength=5)
+        expected = replicates / 5
+        statistic = ((counts - expected) ** 2 / expected).sum()
+        assert statistic < chi2.isf(1e-4, 4), counts
