@@ -24,7 +24,7 @@ from bayesspn.engine.row_sums import Address
 from bayesspn.graphs import RegionGraph
 from bayesspn.inference.chains import run_chain, run_chains, start_chain
 from bayesspn.inference.circuits import draw_circuit
-from bayesspn.inference.scopes import draw_scopes, region_evidence
+from bayesspn.inference.scopes import draw_scopes, region_log_marginals
 from bayesspn.inference.state import statistics_in_scope
 from bayesspn.inference.sweep import draw_hyper_parameters
 from bayesspn.model.generative import Model
@@ -75,14 +75,14 @@ def measure(case: Case, folder: Path) -> None:
     circuit = draw_circuit(key, t, model, state)
     address = Address(key.words(), t)
     sums = compiled.row_pass(circuit, rows, address)
-    evidence = region_evidence(rows.dictionary, state.hyper, sums)
+    evidence = region_log_marginals(rows.codebook, state.hyper, sums)
     rng = key.generator(t, Stream.SCOPES)
     phases = {
         "parameters": clock(lambda: draw_circuit(key, t, model, state), 3),
         "row pass": clock(lambda: compiled.row_pass(circuit, rows, address), 3),
-        "evidence": clock(lambda: region_evidence(rows.dictionary, state.hyper, sums), 3),
+        "evidence": clock(lambda: region_log_marginals(rows.codebook, state.hyper, sums), 3),
         "scopes": clock(lambda: draw_scopes(rng, state.scope, evidence, 1.0), 3)
-        + clock(lambda: statistics_in_scope(rows.dictionary, state.scope, sums.statistics), 3),
+        + clock(lambda: statistics_in_scope(rows.codebook, state.scope, sums.statistics), 3),
         "hyper": clock(lambda: draw_hyper_parameters(key, t, model, state), 3),
     }
     few = encode_rows(leaves, X[:ORACLE_ROWS])

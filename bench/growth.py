@@ -212,7 +212,7 @@ def array_bytes(thing: object) -> int:
 
 
 def fit(rows: EncodedRows) -> Chain:
-    model = Model(FIT, rows.dictionary.leaves)
+    model = Model(FIT, rows.codebook.leaves)
     return run_chain(start_chain(Key(0), model, rows), rows, burn_in=FIT_BURN_IN, draws=FIT_DRAWS)
 
 

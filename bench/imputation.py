@@ -304,8 +304,8 @@ def measure(
     )
     graph = ours.model.graph_
     print(
-        f"{case}: ours {error:.4f} ({_compare(error < least)} {least:.4f}), "
-        f"{accuracy:.4f} ({_compare(accuracy > most)} {most:.4f}); {graph.partitions} × "
+        f"{case}: ours {error:.4f} ({_sample_removal(error < least)} {least:.4f}), "
+        f"{accuracy:.4f} ({_sample_removal(accuracy > most)} {most:.4f}); {graph.partitions} × "
         f"{graph.leaves}, R-hat {ours.model.rhat_:.2f}, log-likelihood {ours.log_likelihood:.3f}, "
         f"{ours.seconds:.0f} s",
         file=sys.stderr,
@@ -318,7 +318,7 @@ def _mark(value: float, best: bool) -> str:
     return f"**{value:.3f}**" if best else f"{value:.3f}"
 
 
-def _compare(better: bool) -> str:
+def _sample_removal(better: bool) -> str:
     return "better than" if better else "no better than"
 
 

@@ -110,7 +110,7 @@ class Watched:
 
     def __init__(self, shards: Shards) -> None:
         self._shards = shards
-        self.dictionary, self.n_rows = shards.dictionary, shards.n_rows
+        self.codebook, self.n_rows = shards.codebook, shards.n_rows
         self.values, self.cell_hashes = shards.values, shards.cell_hashes
         self.log_likelihood = shards.log_likelihood
         self.seconds: list[float] = []
@@ -147,7 +147,7 @@ def array_bytes(thing: object) -> int:
     return 0
 
 
-def hire(engine: str) -> tuple[Workers, list[int]]:
+def start_workers(engine: str) -> tuple[Workers, list[int]]:
     """Workers, and the processes that hold rows."""
     if engine == "local":
         return LocalWorkers(1), [os.getpid()]
@@ -171,7 +171,7 @@ def run_child(rows: int, engine: str, graph: RegionGraph) -> None:
     """Print what a chain on so many rows takes."""
     leaves = describe()
     model = Model(graph, leaves)
-    workers, pids = hire(engine)
+    workers, pids = start_workers(engine)
     # compiled code is loaded before anything is timed
     few = divide_rows(1_000, len(workers))
     workers.call("read", [(SimulatedSource(*span),) for span in few])

@@ -146,7 +146,7 @@ def resolve(table: Array, resolutions: tuple[float, ...], rng: np.random.Generat
 def _describe(
     schema: Schema, training: Array, resolutions: tuple[float, ...], resolved: bool
 ) -> Schema:
-    """Continuous columns with the likelihood models that suit their signs, and δ if resolved."""
+    """Continuous columns with the likelihood families that suit their signs, and δ if resolved."""
     for column, resolution in enumerate(resolutions):
         if resolution:
             cells = training[:, column]

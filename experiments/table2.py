@@ -5,10 +5,10 @@
 Scores are log probabilities of discrete columns and log densities, in original units, of continuous
 ones. Tables are resolved: see ``problems.py`` for what that is and why. Our columns:
 
-- ``wide``: graphs and choice as in Table 1, mixtures over likelihood models in the leaves;
+- ``wide``: graphs and choice as in Table 1, mixtures over likelihood families in the leaves;
 - ``infinite``: an infinite mixture of networks;
 - ``abda``: one graph whose structure stays as it was at the start of the chain, found by pairwise
-  dependence, all else being sampled: Bayesian inference of parameters and likelihood models given
+  dependence, all else being sampled: Bayesian inference of parameters and likelihood families given
   a structure, which is what ABDA does;
 - ``recorded``: as ``wide``, on the table as recorded, with densities at recorded values. The paper,
   ABDA and MSPN report these; where values recur, they measure spikes, and are shown for comparison

@@ -14,11 +14,11 @@ from bayesspn import Key, Learned, Model, Posterior, RegionGraph, encode_rows
 from bayesspn.arrays import Array
 from bayesspn.engine.row_sums import Address
 from bayesspn.engine.shards import LocalShards, Shards
-from bayesspn.inference.circuits import draw_parameters, reach_components
+from bayesspn.inference.circuits import draw_active_components, draw_parameters
 from bayesspn.inference.starts.informed import start_state
 from bayesspn.inference.state import State, statistics_in_scope
 from bayesspn.inference.sweep import SweepInfo, draw_hyper_parameters, draw_sweep
-from bayesspn.tables import Schema, encode, model_columns
+from bayesspn.tables import Schema, describe_columns, encode
 
 #: Draws of a chain that are kept, from the later half of its sweeps, and those of a fit.
 MOST_DRAWS = 20
@@ -92,7 +92,7 @@ def build_model(settings: Settings, schema: Schema, values: Array) -> Model:
         schema = Schema(tuple(dataclasses.replace(c, gamma=settings.gamma) for c in schema))
     return Model(
         settings.graph,
-        model_columns(schema, values),
+        describe_columns(schema, values),
         learn_leaf_priors=settings.gamma is None,
         concentration=_CONCENTRATION if settings.infinite else None,
         **fixed,
@@ -156,10 +156,12 @@ def draw_fixed_sweep(
     key: Key, sweep: int, model: Model, shards: Shards, state: State
 ) -> tuple[State, SweepInfo]:
     """A sweep that leaves the structure alone, as ABDA does: parameters, rows, hyper-parameters."""
-    reach = reach_components(np.random.default_rng(0), model, state)  # finite: nothing is drawn
-    circuit = draw_parameters(key, sweep, model, reach)
+    active = draw_active_components(
+        np.random.default_rng(0), model, state
+    )  # finite: nothing is drawn
+    circuit = draw_parameters(key, sweep, model, active)
     sums = shards.row_pass(circuit, Address(key.words(), sweep))
-    statistics = statistics_in_scope(shards.dictionary, state.scope, sums.statistics)
+    statistics = statistics_in_scope(shards.codebook, state.scope, sums.statistics)
     state = State(state.scope, state.hyper, sums.edge_counts, statistics)
     state = state._replace(hyper=draw_hyper_parameters(key, sweep, model, state))
     return state, SweepInfo(sums.log_likelihood / shards.n_rows, 0)

@@ -26,7 +26,7 @@ GRAPHS = {
     "single nodes": RegionGraph(2, 1, sums=1, leaves=1),
 }
 
-#: One column of every family, two that mix likelihood models, one with few distinct values.
+#: One column of every family, two that mix likelihood families, one with few distinct values.
 FAMILIES = (
     "bernoulli",
     "categorical",
@@ -95,6 +95,6 @@ def state_from_latents(
     """The state that given assignments z and s add up to."""
     rows = encode_rows(model.leaves, X)
     counts, regions, nodes = oracle.decode_trees(circuit.graph, edges)
-    statistics = oracle.add_statistics(circuit.graph, rows.dictionary, X, models, regions, nodes)
-    inside = statistics_in_scope(rows.dictionary, circuit.scope, statistics)
+    statistics = oracle.add_statistics(circuit.graph, rows.codebook, X, models, regions, nodes)
+    inside = statistics_in_scope(rows.codebook, circuit.scope, statistics)
     return State(circuit.scope, hyper, counts, inside)

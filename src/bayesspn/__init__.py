@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     from bayesspn.graphs import RegionGraph
     from bayesspn.inference.chains import Chain, run_chain, run_chains, start_chain
     from bayesspn.leaves.columns import Column, Leaves, describe_column
+    from bayesspn.model.explicit import SPN
     from bayesspn.model.generative import Learned, Model
-    from bayesspn.model.network import SPN
     from bayesspn.numerics.random_numbers import Key
     from bayesspn.prediction.posterior import Posterior, merge_chains
     from bayesspn.rows.encoded import EncodedRows, encode_rows
@@ -106,7 +106,7 @@ _MODULES = {
     "rows.encoded": ("EncodedRows", "encode_rows"),
     "inference.chains": ("Chain", "run_chain", "run_chains", "start_chain"),
     "scopes": ("Scope",),
-    "model.network": ("SPN",),
+    "model.explicit": ("SPN",),
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 

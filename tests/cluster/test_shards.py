@@ -22,7 +22,7 @@ from bayesspn.engine.row_sums import Address
 from bayesspn.engine.shards import LocalShards
 from bayesspn.graphs import RegionGraph
 from bayesspn.inference.chains import run_chain, start_chain
-from bayesspn.inference.circuits import draw_parameters, reach_components
+from bayesspn.inference.circuits import draw_active_components, draw_parameters
 from bayesspn.model.generative import Learned, Model
 from bayesspn.numerics.random_numbers import Key
 from bayesspn.rows.encoded import encode_rows
@@ -236,8 +236,8 @@ def test_bytes_moved_do_not_depend_on_rows():
 def test_circuits_travel_whole_and_can_be_written_to(undisturbed):
     model = MODELS["finite"]
     key, state = Key(0), undisturbed["finite"].state
-    reach = reach_components(np.random.default_rng(0), model, state)
-    circuit = draw_parameters(key, 1, model, reach)
+    active = draw_active_components(np.random.default_rng(0), model, state)
+    circuit = draw_parameters(key, 1, model, active)
     message = pack_circuit(circuit)
     again = unpack_circuit(message, LEAVES)
     assert again.densities.leaves is LEAVES

@@ -41,8 +41,8 @@ def test_compiled_pass_equals_oracle(name, seed):
     X = mixed_table(seed, rows=300)
     leaves = mixed_leaves(X)
     rows = encode_rows(leaves, X)
-    assert rows.dictionary.dense.size
-    assert rows.dictionary.tabulated.size
+    assert rows.codebook.dense.size
+    assert rows.codebook.tabulated.size
     circuit = prior_circuit(seed, GRAPHS[name], leaves)
     expected = oracle.row_pass(circuit, rows, ADDRESS)
     actual = compiled.row_pass(circuit, rows, ADDRESS)
@@ -98,8 +98,8 @@ def test_taken_rows_are_those_of_a_table_of_their_own():
     taken = rows.take(wanted)
     assert taken.n_rows == wanted.sum()
     np.testing.assert_array_equal(taken.values(np.flatnonzero(wanted)), X[wanted])
-    alone = encode_shard(rows.dictionary, X[wanted], np.flatnonzero(wanted))
-    circuit = prior_circuit(2, GRAPHS["shared, deep"], rows.dictionary.leaves)
+    alone = encode_shard(rows.codebook, X[wanted], np.flatnonzero(wanted))
+    circuit = prior_circuit(2, GRAPHS["shared, deep"], rows.codebook.leaves)
     one, two = (compiled.row_pass(circuit, part, ADDRESS) for part in (taken, alone))
     for a, b in zip(
         one.edge_counts + one.statistics, two.edge_counts + two.statistics, strict=True
@@ -120,7 +120,7 @@ def test_order_of_rows_only_changes_which_random_numbers_they_get():
     )
     # rows that keep their numbers keep their draws, wherever they stand
     renumbered = EncodedRows(
-        shuffled.dictionary,
+        shuffled.codebook,
         tuple(
             type(block)(**{**block.__dict__, "copy_ids": order[block.copy_ids]})
             for block in shuffled.blocks
@@ -209,7 +209,7 @@ def test_what_the_rows_of_a_query_share_is_evaluated_once():
     X[:3, 20] = 1.0
     X[3:, 20] = 0.0
     rows = encode_rows(leaves, X)
-    program = compiled.Program(circuit, rows, np.float64)
+    program = compiled.CompiledCircuit(circuit, rows, np.float64)
     # the root, and the column's own regions below each of its two partitions
     assert len(program.plan.region) == 1 + 2 * graph.depth
     np.testing.assert_allclose(

@@ -148,7 +148,7 @@ def test_n_jobs_may_change_between_runs(path, undisturbed, monkeypatch):
 def test_a_fit_with_temperatures_goes_on(path, monkeypatch, sweeps):
     undisturbed = BayesianSPN(**SETTINGS, temperatures=3).fit(TABLE)
     with monkeypatch.context() as patch, contextlib.suppress(KeyboardInterrupt):
-        patch.setattr(chains, "sweep_with_rungs", stop_after(chains.sweep_with_rungs, sweeps))
+        patch.setattr(chains, "sweep_with_rungs", stop_after(chains.sweep_with_replicas, sweeps))
         fit(path, temperatures=3)
     assert_same(fit(path, temperatures=3), undisturbed)
     with pytest.raises(ValueError, match="temperatures is 2, in the file 3"):

@@ -152,7 +152,7 @@ class Trial:
         values = encode(rows, self.schema)
         assert not np.isnan(values).any(), f"missing cells in a sample: {rows}"
         if given is not None:
-            for place, known in self.model._view().given(given).evidence.items():
+            for place, known in self.model._view().knowing(given).given.items():
                 drawn = values[:, place]
                 if not self.rounds(place):
                     inside = drawn == known if isinstance(known, float) else known.contains(drawn)
@@ -277,7 +277,7 @@ class Trial:
             place = self.schema.position(column.name)
             low, high = self.model.posterior_.model.leaves.columns[place].plausible
             room = _room(low, high)
-            known = given is not None and place in self.model._view().given(given).evidence
+            known = given is not None and place in self.model._view().knowing(given).given
             inside = low - room <= answer.value <= high + room
             assert known or inside, f"mean of {column.name!r}: {answer.value}, {low} to {high}"
 
@@ -295,7 +295,7 @@ class Trial:
         assert (table["low"] <= table["high"]).all()
 
     def _is_exact(self, column: Any, given: Any) -> bool:
-        evidence = self.model._view().given(given).evidence
+        evidence = self.model._view().knowing(given).given
         return isinstance(evidence.get(self.schema.position(column.name)), float)
 
     def check_pairs(self) -> None:

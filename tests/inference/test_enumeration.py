@@ -77,7 +77,7 @@ def test_a_chain_with_other_temperatures_has_the_same_posterior():
     model = Model(graph, leaves, alpha=ALPHA, beta=BETA, learn_leaf_priors=False)
     rows = encode_rows(leaves, X)
     chain = run_chain(start_chain(Key(1), model, rows, 3), rows, burn_in=60, draws=1500)
-    assert chain.rungs is not None
+    assert chain.replicas is not None
     assert_scopes(chain, enumerate_posterior(graph, X))
 
 

@@ -26,7 +26,7 @@ from bayesspn.inference.concentrations import draw_alpha, draw_beta, draw_mixing
 from bayesspn.inference.leaf_parameters import draw_leaf_parameters
 from bayesspn.inference.leaf_priors import draw_leaf_priors
 from bayesspn.inference.prior import draw_prior_circuit
-from bayesspn.inference.scopes import draw_scopes, region_evidence
+from bayesspn.inference.scopes import draw_scopes, region_log_marginals
 from bayesspn.inference.state import State, counts_and_totals, statistics_in_scope
 from bayesspn.inference.sweep import draw_sweep
 from bayesspn.inference.weights import draw_weights
@@ -93,7 +93,7 @@ def draw_joint(rng: np.random.Generator, model: Model) -> Joint:
     X[rng.random(X.shape) < 0.2] = np.nan
     _, regions, nodes = oracle.decode_trees(model.graph, edges)
     # s given z, x, θ and ω is as good as the s that made x
-    models = oracle.draw_models(
+    models = oracle.draw_cell_families(
         circuit, X, regions, nodes, np.arange(ROWS), Address(key.words(), 1)
     )
     state = state_from_latents(model, hyper, circuit, X, edges, models)
@@ -170,7 +170,7 @@ def row_pass(rng, joint):
 
 def move_assignments(rng, model, joint):
     sums = row_pass(rng, joint)
-    inside = statistics_in_scope(joint.rows.dictionary, joint.state.scope, sums.statistics)
+    inside = statistics_in_scope(joint.rows.codebook, joint.state.scope, sums.statistics)
     state = joint.state._replace(edge_counts=sums.edge_counts, statistics=inside)
     return joint._replace(state=state)
 
@@ -179,9 +179,9 @@ def move_scopes(rng, model, joint):
     """A row pass for the statistics out of scope, then y, then θ."""
     sums = row_pass(rng, joint)
     hyper = joint.state.hyper
-    evidence = region_evidence(joint.rows.dictionary, hyper, sums)
+    evidence = region_log_marginals(joint.rows.codebook, hyper, sums)
     scope = draw_scopes(rng, joint.state.scope, evidence, float(hyper.beta[0]))
-    inside = statistics_in_scope(joint.rows.dictionary, scope, sums.statistics)
+    inside = statistics_in_scope(joint.rows.codebook, scope, sums.statistics)
     return redraw(rng, model, joint, State(scope, hyper, sums.edge_counts, inside))
 
 

@@ -19,7 +19,7 @@ from support import binary_leaves, mixed_leaves, mixed_table
 from bayesspn import BayesianSPN, InfiniteSPN, SPNImputer
 from bayesspn.graphs import RegionGraph
 from bayesspn.inference.chains import run_chain, start_chain
-from bayesspn.inference.evidence.estimates import pinned_evidence
+from bayesspn.inference.evidence.estimates import bridge_evidence
 from bayesspn.model.generative import Model
 from bayesspn.numerics.random_numbers import Key
 from bayesspn.rows.encoded import encode_rows
@@ -83,7 +83,7 @@ def tempered_chain() -> str:
 def evidence() -> str:
     X = binary_table(4, 40)
     model = Model(RegionGraph(1, 2, leaves=2), binary_leaves(12))
-    value, _ = pinned_evidence(model, encode_rows(model.leaves, X), seed=1, runs=2, sweeps=20)
+    value, _ = bridge_evidence(model, encode_rows(model.leaves, X), seed=1, runs=2, sweeps=20)
     return f"{value:.3f}"
 
 

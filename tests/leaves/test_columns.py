@@ -243,10 +243,10 @@ def test_groups_hold_one_family_and_shape_each():
 def test_mixed_columns_are_those_with_several_models():
     leaves = mixed_leaves()
     np.testing.assert_array_equal(leaves.mixed, [1, 4])
-    assert leaves.max_models == 3
+    assert leaves.max_families == 3
     plain = Leaves((describe_column("flag", np.array([0.0, 1.0]), "bernoulli"),))
     assert plain.mixed.shape == (0,)
-    assert plain.max_models == 1
+    assert plain.max_families == 1
 
 
 def test_features_are_minus_infinity_off_the_support_only():

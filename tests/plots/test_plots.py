@@ -14,7 +14,7 @@ from pictured import hostile_table as make_hostile_table
 
 from bayesspn import plots
 from bayesspn.plots.dependences import cluster
-from bayesspn.tables import QuestionError
+from bayesspn.questions.events import QuestionError
 
 GRAPHS = pd.DataFrame(
     {"evidence": [-512.3, -498.1, -499.0], "standard_error": [1.2, 2.5, 1.0]},

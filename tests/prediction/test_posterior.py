@@ -15,8 +15,8 @@ from bayesspn.graphs import RegionGraph
 from bayesspn.inference.chains import run_chain, start_chain
 from bayesspn.inference.circuits import draw_circuit, predictive_circuit
 from bayesspn.leaves.columns import Leaves, describe_column
+from bayesspn.model.circuit import SPN, LeafNode, ProductNode, SumNode
 from bayesspn.model.generative import Model
-from bayesspn.model.network import SPN, LeafNode, ProductNode, SumNode
 from bayesspn.numerics.random_numbers import Key
 from bayesspn.prediction.posterior import Posterior, merge_chains
 from bayesspn.rows.encoded import encode_rows
@@ -85,13 +85,13 @@ def test_drawn_parameters_give_credible_intervals_of_the_right_width():
 def test_explicit_network_evaluates_to_the_same_numbers(name):
     X = mixed_table(0, rows=40)
     posterior = fit(Model(GRAPHS[name], mixed_leaves(X)), X, draws=2)
-    network = posterior.as_spn()
-    network.check()
-    assert network.scopes()[-1] == frozenset(range(X.shape[1]))
+    circuit = posterior.as_spn()
+    circuit.check()
+    assert circuit.scopes()[-1] == frozenset(range(X.shape[1]))
     np.testing.assert_allclose(
-        network.log_density(X), posterior.score_samples(X), rtol=1e-6, atol=1e-6
+        circuit.log_density(X), posterior.score_samples(X), rtol=1e-6, atol=1e-6
     )
-    assert f"{sum(isinstance(n, SumNode) for n in network.nodes):,} sums" in str(network)
+    assert f"{sum(isinstance(n, SumNode) for n in circuit.nodes):,} sums" in str(circuit)
 
 
 def test_explicit_network_check_finds_what_is_wrong():

@@ -60,7 +60,7 @@ class Oracle:
     """Densities of the explicit network of the posterior predictive, integrated on grids."""
 
     def __init__(self, model: BayesianSPN) -> None:
-        self.network = model.posterior_.as_spn()
+        self.circuit = model.posterior_.as_spn()
         self.names = list(model.schema_.names)
 
     def density(self, **columns) -> np.ndarray:
@@ -70,7 +70,7 @@ class Oracle:
         X = np.full((mesh[0].size, len(self.names)), np.nan)
         for name, value in zip(columns, mesh, strict=False):
             X[:, self.names.index(name)] = value.ravel()
-        return np.exp(self.network.log_density(X)).reshape(mesh[0].shape)
+        return np.exp(self.circuit.log_density(X)).reshape(mesh[0].shape)
 
     def integral(self, name: str, low: float, high: float, function=None, **given) -> float:
         """∫ function(x) p(x, given) dx by Gauss–Legendre quadrature on many short pieces."""

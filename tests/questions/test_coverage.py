@@ -15,9 +15,9 @@ from bayesspn.inference.prior import draw_prior_circuit, draw_rows
 from bayesspn.leaves.columns import Leaves, describe_column
 from bayesspn.model.generative import Learned, Model, draw_hyper
 from bayesspn.numerics.random_numbers import Key
-from bayesspn.prediction.conditionals import Inquiry
+from bayesspn.prediction.conditionals import ConditionalCircuits
 from bayesspn.prediction.posterior import merge_chains
-from bayesspn.prediction.stacked import stack_networks
+from bayesspn.prediction.stacked import stack_circuits
 from bayesspn.questions.interface import Conditional
 from bayesspn.questions.views import View
 from bayesspn.rows.encoded import encode_rows
@@ -74,9 +74,9 @@ def test_intervals_hold_the_truth():
         view = View(merge_chains([chain]), SCHEMA, "pandas", tuple(range(len(SCHEMA))))
         for number, (event, given) in enumerate(QUESTIONS):
             answer = Conditional(view).probability(event, given=given, interval=0.9)
-            asked = view.given(given)
-            inquiry = Inquiry(stack_networks([truth]), asked.evidence)
-            true = inquiry.probability(asked.event(event))[0]
+            asked = view.knowing(given)
+            conditional = ConditionalCircuits(stack_circuits([truth]), asked.given)
+            true = conditional.probability(asked.event(event))[0]
             covered[replicate, number] = answer.low <= true <= answer.high
     print("coverage of 90 % intervals:", covered.mean(axis=0).round(3), covered.mean().round(3))
     assert 0.87 <= covered.mean() <= 0.93, covered.mean(axis=0)

@@ -11,7 +11,8 @@ import pytest
 from bayesspn import BayesianSPN
 from bayesspn.leaves.columns import describe_column
 from bayesspn.prediction.cells import even_cells
-from bayesspn.tables import ColumnSchema, QuestionError, Schema
+from bayesspn.questions.events import QuestionError
+from bayesspn.tables import ColumnSchema, Schema
 
 
 @pytest.fixture(scope="module")

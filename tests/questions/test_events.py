@@ -13,16 +13,8 @@ import pandas as pd
 import pytest
 
 from bayesspn.prediction.value_sets import ValueSet
-from bayesspn.tables import (
-    ColumnSchema,
-    QuestionError,
-    Schema,
-    encode,
-    infer_schema,
-    read_event,
-    read_given,
-    read_question,
-)
+from bayesspn.questions.events import QuestionError, read_event, read_given, read_question
+from bayesspn.tables import ColumnSchema, Schema, encode, infer_schema
 
 INF = np.inf
 COMPARISONS = {

@@ -9,12 +9,12 @@ import pandas as pd
 import pytest
 
 from bayesspn.engine import compiled
-from bayesspn.prediction.conditionals import Inquiry
+from bayesspn.prediction.conditionals import ConditionalCircuits
 from bayesspn.prediction.information import joint_masses, mutual_information
 from bayesspn.prediction.passes import evaluate
 from bayesspn.prediction.posterior import DRAWN_SEED
+from bayesspn.questions.events import QuestionError
 from bayesspn.questions.interface import Conditional
-from bayesspn.tables import QuestionError
 
 CODES = {"Oslo": 0.0, "Rome": 1.0, "Wien": 2.0}
 
@@ -24,23 +24,27 @@ def test_passes_match_the_explicit_network(model, oracle):
     X = model.sample(40, random_state=0)
     values = model._view().encode(X)
     values[rng.random(values.shape) < 0.4] = np.nan
-    draws = evaluate(model.posterior_.predictive, values).log_evidence
+    draws = evaluate(model.posterior_.predictive, values).log_probability
     scores = np.logaddexp.reduce(draws, axis=0) - np.log(len(draws))
-    np.testing.assert_allclose(scores, oracle.network.log_density(values), rtol=1e-9)
+    np.testing.assert_allclose(scores, oracle.circuit.log_density(values), rtol=1e-9)
 
 
 def test_visits_are_derivatives_of_the_network(model):
     """A column's leaves weighted by visits give back the density of the column."""
-    networks = model.posterior_.predictive
-    inquiry = Inquiry(networks, {3: 2.0, 4: 1.0})
+    circuits = model.posterior_.predictive
+    conditional = ConditionalCircuits(circuits, {3: 2.0, 4: 1.0})
     x = np.array([0.3, 2.2])
     for column in (0, 1):
-        weights = inquiry.leaf_weights(column)
+        weights = conditional.leaf_weights(column)
         np.testing.assert_allclose(weights.sum(axis=(1, 2)), 1.0, rtol=1e-12)
-        density = np.einsum("vdpi,dpi->vd", np.exp(networks.log_density(column, x)), weights)
+        density = np.einsum("vdpi,dpi->vd", np.exp(circuits.log_density(column, x)), weights)
         for k, value in enumerate(x):
-            joint = Inquiry(networks, {3: 2.0, 4: 1.0, column: float(value)}).log_evidence
-            np.testing.assert_allclose(density[k], np.exp(joint - inquiry.log_evidence), rtol=1e-9)
+            joint = ConditionalCircuits(
+                circuits, {3: 2.0, 4: 1.0, column: float(value)}
+            ).log_probability
+            np.testing.assert_allclose(
+                density[k], np.exp(joint - conditional.log_probability), rtol=1e-9
+            )
 
 
 def test_probability_of_ranges_matches_integration(model, oracle):
@@ -125,7 +129,7 @@ def test_quantiles_invert_probabilities(model, level):
 
 def test_quantiles_of_each_draw_invert_that_draw(model):
     """Intervals of quantiles come from exact quantiles of every network."""
-    mixtures = model._view().given("visits > 2").drawn_inquiry.mixtures(0)
+    mixtures = model._view().knowing("visits > 2").drawn_conditional.mixtures(0)
     values = mixtures.quantile(np.full(len(mixtures.weights), 0.4))
     np.testing.assert_allclose(mixtures.cdf(values), 0.4, rtol=1e-8)
 
@@ -176,7 +180,7 @@ def test_sampling_under_evidence_matches_probabilities(model):
 def test_log_prob_given_evidence_is_a_ratio(model, oracle):
     rows = model.sample(20, random_state=3)
     values = model._view().encode(rows)
-    whole = oracle.network.log_density(values)
+    whole = oracle.circuit.log_density(values)
     some = values.copy()
     some[:, [0, 1, 2, 5]] = np.nan
     some[:, 3] = 3.0
@@ -184,7 +188,7 @@ def test_log_prob_given_evidence_is_a_ratio(model, oracle):
     rows["city"] = "Rome"
     values[:, 3], values[:, 4] = 3.0, 1.0
     some[:, 4] = 1.0
-    expected = oracle.network.log_density(values) - oracle.network.log_density(some)
+    expected = oracle.circuit.log_density(values) - oracle.circuit.log_density(some)
     assert whole.shape == expected.shape
     features = rows[["size", "price", "wait", "member"]]
     asked = model.log_prob(features, given={"visits": 3, "city": "Rome"})
@@ -277,8 +281,8 @@ def test_mutual_information_of_continuous_columns_matches_integration(model):
     apart = p.sum(1, keepdims=True) * p.sum(0, keepdims=True)
     integral = (p * np.log(np.where(p > 0, p / apart, 1))).sum()
     view = model._view()
-    cells = {c: view.inquiry.cells(c) for c in (0, 1)}
-    joint = joint_masses(view.drawn_inquiry, 0, cells[0], {1: cells[1]})[1]
+    cells = {c: view.conditional.cells(c) for c in (0, 1)}
+    joint = joint_masses(view.drawn_conditional, 0, cells[0], {1: cells[1]})[1]
     assert mutual_information(joint)[0] == pytest.approx(integral, rel=0.05)
 
 

@@ -23,11 +23,11 @@ from typer.testing import CliRunner
 
 from bayesspn import BayesianSPN
 from bayesspn.cli import app
+from bayesspn.questions.events import QuestionError
 from bayesspn.report import build_report, write_report
 from bayesspn.report.markup import element
 from bayesspn.report.subject import Subject
 from bayesspn.report.surprises import show_strange
-from bayesspn.tables import QuestionError
 
 
 class Reader(HTMLParser):

@@ -66,10 +66,10 @@ def discrete_table(rows=ROWS, missing=0.1, seed=1):
 
 def decode(encoded):
     """The table in its own order, from the blocks alone."""
-    X = np.full((encoded.n_rows, len(encoded.dictionary.values)), -12345.0)
+    X = np.full((encoded.n_rows, len(encoded.codebook.values)), -12345.0)
     for block in encoded.blocks:
         copies = np.diff(block.copy_start)
-        X[block.copy_ids] = np.repeat(block.values(encoded.dictionary), copies, axis=0)
+        X[block.copy_ids] = np.repeat(block.values(encoded.codebook), copies, axis=0)
     return X
 
 
@@ -111,26 +111,26 @@ def test_random_tables_decode_to_themselves(seed):
 
 def test_columns_with_many_values_are_dense_and_others_tabulated():
     X, leaves = mixed_table()
-    dictionary = encode_rows(leaves, X).dictionary
-    assert dictionary.dense.tolist() == [5, 6, 7]
-    assert dictionary.tabulated.tolist() == [0, 1, 2, 3, 4]
-    for d in dictionary.tabulated:
+    codebook = encode_rows(leaves, X).codebook
+    assert codebook.dense.tolist() == [5, 6, 7]
+    assert codebook.tabulated.tolist() == [0, 1, 2, 3, 4]
+    for d in codebook.tabulated:
         observed = np.unique(X[~np.isnan(X[:, d]), d])
-        assert np.isin(observed, dictionary.values[d]).all()
-        assert dictionary.feature_base[d + 1] - dictionary.feature_base[d] == (
-            dictionary.values[d].size + 1
+        assert np.isin(observed, codebook.values[d]).all()
+        assert codebook.feature_base[d + 1] - codebook.feature_base[d] == (
+            codebook.values[d].size + 1
         )
-    for d in dictionary.dense:
-        assert dictionary.feature_base[d + 1] == dictionary.feature_base[d]
+    for d in codebook.dense:
+        assert codebook.feature_base[d + 1] == codebook.feature_base[d]
 
 
 def test_codes_of_a_categorical_column_are_its_categories():
     X = np.array([[0.0], [3.0], [3.0], [np.nan]])  # categories 1 and 2 do not occur
     column = describe_column("c", X[:, 0], "categorical", n_categories=6)
     encoded = encode_rows(Leaves((column,)), X)
-    np.testing.assert_array_equal(encoded.dictionary.values[0], np.arange(6))
+    np.testing.assert_array_equal(encoded.codebook.values[0], np.arange(6))
     (block,) = encoded.blocks
-    np.testing.assert_array_equal(block.codes(encoded.dictionary, 0), [0, 3, 6])
+    np.testing.assert_array_equal(block.codes(encoded.codebook, 0), [0, 3, 6])
 
 
 def test_identical_rows_are_held_once():
@@ -139,7 +139,7 @@ def test_identical_rows_are_held_once():
     distinct, counts = np.unique(np.nan_to_num(X, nan=-1), axis=0, return_counts=True)
     assert len(distinct) < len(X) / 4
     assert sum(block.n_rows for block in encoded.blocks) == len(distinct)
-    held = np.concatenate([block.values(encoded.dictionary) for block in encoded.blocks])
+    held = np.concatenate([block.values(encoded.codebook) for block in encoded.blocks])
     assert len(np.unique(np.nan_to_num(held, nan=-1), axis=0)) == len(distinct)
     copies = np.concatenate([np.diff(block.copy_start) for block in encoded.blocks])
     np.testing.assert_array_equal(np.sort(copies), np.sort(counts))
@@ -150,7 +150,7 @@ def test_rows_of_more_than_256_codes_are_told_apart():
     X = np.arange(2400.0)[:, None] % 400
     leaves = make_leaves(X, ["poisson"])
     encoded = encode_rows(leaves, X)
-    assert encoded.dictionary.dense.size == 0
+    assert encoded.codebook.dense.size == 0
     assert sum(block.n_rows for block in encoded.blocks) == 400
     np.testing.assert_array_equal(decode(encoded), X)
 
@@ -167,17 +167,17 @@ def test_blocks_hold_at_most_the_rows_asked_for(block_rows):
 def test_row_and_column_lists_hold_the_same_cells(table):
     X, leaves = table()
     encoded = encode_rows(leaves, X, block_rows=50)
-    dictionary = encoded.dictionary
+    codebook = encoded.codebook
     for block in encoded.blocks:
         rows = np.repeat(np.arange(block.n_rows), np.diff(block.row_start))
         by_row = {(int(r), int(f)) for r, f in zip(rows, block.row_features, strict=True)}
         columns = np.repeat(np.arange(X.shape[1]), np.diff(block.column_start))
-        features = dictionary.feature_base[columns] + block.column_codes
+        features = codebook.feature_base[columns] + block.column_codes
         by_column = {(int(r), int(f)) for r, f in zip(block.column_rows, features, strict=True)}
         assert by_row == by_column
         assert len(by_row) == len(block.row_features) == len(block.column_codes)
         # the reference code is the one that is left out
-        assert not (block.column_codes == dictionary.reference[columns]).any()
+        assert not (block.column_codes == codebook.reference[columns]).any()
 
 
 @pytest.mark.parametrize("shards", [1, 2, 3, 100])
@@ -189,20 +189,20 @@ def test_split_covers_every_row_once(shards):
     assert sum(part.n_rows for part in parts) == len(X)
     everything = np.concatenate([row_ids(part) for part in parts])
     np.testing.assert_array_equal(np.sort(everything), np.arange(len(X)))
-    assert all(part.dictionary is encoded.dictionary for part in parts)
+    assert all(part.codebook is encoded.codebook for part in parts)
 
 
 @pytest.mark.parametrize("table", [mixed_table, discrete_table])
 def test_scaled_statistics_add_up_to_the_true_totals(table):
     """Every cell is rounded to half a unit of 2^-61 of the column's total, and sums are exact."""
     X, leaves = table()
-    dictionary = encode_rows(leaves, X).dictionary
+    codebook = encode_rows(leaves, X).codebook
     for d, column in enumerate(leaves.columns):
         observed = X[~np.isnan(X[:, d]), d]
         for m, family in enumerate(column.models):
             group, position = leaves.places[d][m]
-            exponents = dictionary.exponents[group][position]
-            scaled = dictionary.scaled_statistics(d, m, X[:, d])
+            exponents = codebook.exponents[group][position]
+            scaled = codebook.scaled_statistics(d, m, X[:, d])
             assert scaled.dtype == np.int64
             assert (scaled[np.isnan(X[:, d])] == 0).all()
             statistics, _ = column.features(m, observed)
@@ -222,10 +222,10 @@ def test_scaled_statistics_add_up_to_the_true_totals(table):
 
 def test_counts_are_not_scaled():
     X, leaves = mixed_table()
-    dictionary = encode_rows(leaves, X).dictionary
+    codebook = encode_rows(leaves, X).codebook
     for d, column in enumerate(leaves.columns):
         for m, family in enumerate(column.models):
-            scaled = dictionary.scaled_statistics(d, m, X[:, d])
+            scaled = codebook.scaled_statistics(d, m, X[:, d])
             n = (~np.isnan(X[:, d])).sum()
             assert (scaled.sum() if family.one_hot else scaled[:, 0].sum()) == n
 
@@ -235,27 +235,27 @@ def test_scaled_statistics_do_not_overflow_at_any_unit(scale):
     rng = np.random.default_rng(3)
     X = scale * np.stack([rng.standard_normal(300), rng.exponential(1.0, 300)], axis=1)
     leaves = make_leaves(X, ["gaussian", "exponential"])
-    dictionary = encode_rows(leaves, X).dictionary
+    codebook = encode_rows(leaves, X).codebook
     for d in range(2):
         statistics, _ = leaves.columns[d].features(0, X[:, d])
         group, position = leaves.places[d][0]
-        scaled = dictionary.scaled_statistics(d, 0, X[:, d]).sum(axis=0)
-        totals = np.ldexp(scaled.astype(float), -dictionary.exponents[group][position])[1:]
+        scaled = codebook.scaled_statistics(d, 0, X[:, d]).sum(axis=0)
+        totals = np.ldexp(scaled.astype(float), -codebook.exponents[group][position])[1:]
         np.testing.assert_allclose(totals, statistics.sum(axis=0), rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("table", TABLES)
 def test_reference_code_always_has_a_finite_density(table):
     X, leaves = TABLES[table]()
-    dictionary = encode_rows(leaves, X).dictionary
-    for d in dictionary.tabulated:
-        assert reference_is_possible(leaves, dictionary, d)
+    codebook = encode_rows(leaves, X).codebook
+    for d in codebook.tabulated:
+        assert reference_is_possible(leaves, codebook, d)
 
 
-def reference_is_possible(leaves, dictionary, d):
-    if dictionary.reference[d] == dictionary.values[d].size:
+def reference_is_possible(leaves, codebook, d):
+    if codebook.reference[d] == codebook.values[d].size:
         return True  # missing has density 1
-    value = dictionary.values[d][[dictionary.reference[d]]]
+    value = codebook.values[d][[codebook.reference[d]]]
     column = leaves.columns[d]
     return any(np.isfinite(column.features(m, value)[1][0]) for m in range(len(column.families)))
 
@@ -263,8 +263,8 @@ def reference_is_possible(leaves, dictionary, d):
 def test_reference_code_is_the_commonest():
     X = np.array([[0.0, np.nan]] * 3 + [[1.0, np.nan]] * 5 + [[np.nan, 1.0]] * 4)
     encoded = encode_rows(make_leaves(X, ["bernoulli", "poisson"]), X)
-    assert encoded.dictionary.reference[0] == 1
-    assert encoded.dictionary.reference[1] == encoded.dictionary.values[1].size
+    assert encoded.codebook.reference[0] == 1
+    assert encoded.codebook.reference[1] == encoded.codebook.values[1].size
     # so a column without any other code costs nothing
     constant = np.ones((10, 1))
     (block,) = encode_rows(make_leaves(X, ["bernoulli", "poisson"]), np.tile(constant, 2)).blocks
@@ -282,11 +282,11 @@ def test_query_rows_outside_the_support_are_kept_and_impossible():
     query[4, 1] = 99.0  # a category beyond the last
     encoded = encode_rows(leaves, query)
     np.testing.assert_array_equal(decode(encoded), query)
-    for d in encoded.dictionary.tabulated:
-        assert reference_is_possible(leaves, encoded.dictionary, d)
+    for d in encoded.codebook.tabulated:
+        assert reference_is_possible(leaves, encoded.codebook, d)
         column = leaves.columns[d]
         for value in query[:5, d][~np.isnan(query[:5, d])]:
-            assert value in encoded.dictionary.values[d]
+            assert value in encoded.codebook.values[d]
             for m in range(len(column.families)):
                 if column.models[m].measure == "discrete" or value == -3.0:
                     _, log_base = column.features(m, np.array([value]))

@@ -8,7 +8,7 @@ import pytest
 
 from bayesspn.leaves.columns import DEFAULT_GAMMA
 from bayesspn.rows.encoded import check_support, encode_rows
-from bayesspn.tables import ColumnSchema, Schema, encode, infer_schema, model_columns
+from bayesspn.tables import ColumnSchema, Schema, describe_columns, encode, infer_schema
 
 RNG = np.random.default_rng(1)
 ROWS = 200
@@ -34,7 +34,7 @@ def test_inferred_schemas_fit_the_model():
     table = TABLE.mask(RNG.random(TABLE.shape) < 0.1)
     schema = infer_schema(table)
     values = encode(table, schema)
-    leaves = model_columns(schema, values)
+    leaves = describe_columns(schema, values)
     assert [column.families for column in leaves.columns] == [c.families for c in schema]
     rows = encode_rows(leaves, values)
     check_support(rows)
@@ -52,7 +52,7 @@ def test_the_schema_decides_on_categories_resolution_and_gamma():
         )
     )
     values = np.array([[0.0, 10.0, 1.0, 1.0, 0.0], [1.0, 30.0, 3.0, 3.0, 864_000.0]])
-    columns = model_columns(schema, values).columns
+    columns = describe_columns(schema, values).columns
     assert [column.n_categories for column in columns] == [4, 0, 0, 0, 0]
     assert [column.resolution for column in columns] == [0.0, 1.0, 0.25, 2.0, 86_400.0]
     assert [column.gamma for column in columns] == [2.0] + 4 * [DEFAULT_GAMMA]
@@ -62,4 +62,4 @@ def test_the_schema_decides_on_categories_resolution_and_gamma():
 def test_values_outside_the_support_are_named_with_their_column():
     schema = Schema((ColumnSchema("income", "real", ("lognormal",)),))
     with pytest.raises(ValueError, match="column 'income': value 0 is outside the support of the"):
-        model_columns(schema, np.array([[0.0], [1.0]]))
+        describe_columns(schema, np.array([[0.0], [1.0]]))

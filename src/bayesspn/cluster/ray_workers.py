@@ -110,7 +110,7 @@ class RayWorkers:
             share = share_cpus(cpus, number)
             self._actor = self._ray.remote(num_cpus=share, max_restarts=0)(ShardWorker)
             self._threads = max(1, int(share))
-            self._actors = [self._hire() for _ in range(number)]
+            self._actors = [self._start_worker() for _ in range(number)]
             self._done: list[list[tuple[str, tuple[Any, ...]]]] = [[] for _ in range(number)]
         except BaseException:
             self._leave()
@@ -119,7 +119,7 @@ class RayWorkers:
     def __len__(self) -> int:
         return len(self._actors)
 
-    def _hire(self) -> Any:
+    def _start_worker(self) -> Any:
         return self._actor.remote(self._threads)
 
     def broadcast(self, thing: Any) -> Any:
@@ -165,7 +165,7 @@ class RayWorkers:
         """Ask a new worker, who first does what the old one had done."""
         # one that cannot be reached may be alive, and must not hold its shard in memory
         self._ray.kill(self._actors[shard])
-        actor = self._actors[shard] = self._hire()
+        actor = self._actors[shard] = self._start_worker()
         calls = [*self._done[shard], (method, given)]
         return [getattr(actor, name).remote(*arguments) for name, arguments in calls]
 

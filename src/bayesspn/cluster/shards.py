@@ -13,14 +13,14 @@ from bayesspn.cluster.workers import Workers, call_alike
 from bayesspn.engine.row_sums import Address, RowSums, add_row_sums, from_fixed_point
 from bayesspn.leaves.columns import Leaves
 from bayesspn.model.circuit import Circuit
-from bayesspn.rows.codebook import Dictionary, build_dictionary, merge_digests
+from bayesspn.rows.codebook import Codebook, build_codebook, merge_digests
 from bayesspn.rows.fingerprints import HashArray
 
 #: Categories are counted in 32 bits.
 MOST_ROWS = 2**31 - 1
 
 
-def encode_shards(workers: Workers, leaves: Leaves) -> Dictionary:
+def encode_shards(workers: Workers, leaves: Leaves) -> Codebook:
     """Let workers who have read their rows encode them; the dictionary of the whole table."""
     columns = workers.broadcast(leaves)
     digest = merge_digests(call_alike(workers, "digest", columns))
@@ -30,9 +30,9 @@ def encode_shards(workers: Workers, leaves: Leaves) -> Dictionary:
             "categories can hold; learn from fewer of them"
         )
     totals = add_totals(call_alike(workers, "count", columns, digest.peaks))
-    dictionary = build_dictionary(leaves, digest, totals)
-    call_alike(workers, "encode", workers.broadcast(dictionary), keep=True)
-    return dictionary
+    codebook = build_codebook(leaves, digest, totals)
+    call_alike(workers, "encode", workers.broadcast(codebook), keep=True)
+    return codebook
 
 
 class WorkerShards:
@@ -60,7 +60,7 @@ class WorkerShards:
         self.bytes_moved = 0
 
     @property
-    def dictionary(self) -> Dictionary:
+    def codebook(self) -> Codebook:
         """What the rows share."""
         return self._dictionary
 

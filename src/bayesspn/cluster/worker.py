@@ -15,7 +15,7 @@ from bayesspn.leaves.columns import Leaves
 from bayesspn.model.circuit import Circuit
 from bayesspn.numerics.threads import use_threads
 from bayesspn.rows.codebook import (
-    Dictionary,
+    Codebook,
     Digest,
     count_totals,
     digest_rows,
@@ -85,18 +85,18 @@ class ShardWorker:
         """Totals of the shard, in units of the whole table's peaks."""
         return add_totals([count_totals(leaves, piece, peaks) for piece in self._pieces])
 
-    def encode(self, dictionary: Dictionary) -> int:
+    def encode(self, codebook: Codebook) -> int:
         """Encode the shard; the number of its rows."""
         blocks: list[RowBlock] = []
         first = self._first
         self._pieces.reverse()
         while self._pieces:
             piece = self._pieces.pop()
-            rows = encode_shard(dictionary, piece, np.arange(first, first + len(piece)))
+            rows = encode_shard(codebook, piece, np.arange(first, first + len(piece)))
             check_support(rows)
             blocks.extend(rows.blocks)
             first += len(piece)
-        self._rows = EncodedRows(dictionary, tuple(blocks))
+        self._rows = EncodedRows(codebook, tuple(blocks))
         return self._rows.n_rows
 
     def row_pass(self, message: bytes, address: Address) -> RowSums:
@@ -110,7 +110,7 @@ class ShardWorker:
     def _unpack(self, message: bytes) -> Circuit:
         if self._threads is not None:
             use_threads(self._threads)
-        return unpack_circuit(message, self.rows.dictionary.leaves)
+        return unpack_circuit(message, self.rows.codebook.leaves)
 
     def values(self, row_ids: IntArray) -> Array:
         """Values of rows, NaN where missing; shape (row_ids, columns)."""

@@ -45,7 +45,7 @@ class MixedData:
         Numbers, and codes 0, 1, … of discrete columns. NaN is a missing cell.
     schema : Schema
         Discrete columns are categories, with all codes that can occur; others are real, with
-        likelihood models that suit the signs of train and valid.
+        likelihood families that suit the signs of train and valid.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Leaf statistics of drawn trees, and the draw of likelihood models that some of them need."""
+"""Leaf statistics of drawn trees, and the draw of likelihood families that some of them need."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from numpy.typing import NDArray
 
 from bayesspn.arrays import Array
 from bayesspn.engine.features import code_statistics, dense_features, dense_statistics
-from bayesspn.engine.kernels import accumulate, models
+from bayesspn.engine.kernels import accumulate, families
 from bayesspn.engine.kernels.layout import Geometry
 from bayesspn.engine.row_sums import Address, empty_statistics
-from bayesspn.leaves.densities import log_model_parts
+from bayesspn.leaves.densities import log_family_parts
 from bayesspn.model.circuit import Circuit
 from bayesspn.numerics.threads import run_tasks
-from bayesspn.rows.codebook import Dictionary
+from bayesspn.rows.codebook import Codebook
 from bayesspn.rows.encoded import RowBlock
 
 #: Fewer rows are not worth a thread.
@@ -29,18 +29,18 @@ class Accumulator:
         What the trees were drawn from.
     geometry : Geometry
         Its graph, laid out for the kernels.
-    dictionary : Dictionary
+    codebook : Codebook
         What the blocks share.
     """
 
-    def __init__(self, circuit: Circuit, geometry: Geometry, dictionary: Dictionary) -> None:
+    def __init__(self, circuit: Circuit, geometry: Geometry, codebook: Codebook) -> None:
         self.circuit = circuit
         self.geometry = geometry
-        self.dictionary = dictionary
+        self.codebook = codebook
         self.graph = circuit.graph
         nodes = self.graph.n_leaf_regions * self.graph.leaves
         self.visits = np.zeros(nodes, dtype=np.int64)
-        leaves = self.dictionary.leaves
+        leaves = self.codebook.leaves
         self.totals = [
             zero.reshape(*zero.shape[:2], nodes) for zero in empty_statistics(self.graph, leaves)
         ]
@@ -65,14 +65,14 @@ class Accumulator:
         """Add the rows of a block, given their trees and the leaves that these visit."""
         visits = self._list_visits(block, leaf_nodes)
         accumulate.count_visits(self.visits, visits)
-        for g, group in enumerate(self.dictionary.leaves.groups):
+        for g, group in enumerate(self.codebook.leaves.groups):
             plain = ~self.mixed[group.columns]
             if group.family.one_hot and plain.any():
                 self._count_categories(g, np.flatnonzero(plain), block, visits)
             elif not group.family.one_hot:
                 for position in np.flatnonzero(plain):
                     self._add_column(g, int(position), block, visits)
-        for d in self.dictionary.leaves.mixed:
+        for d in self.codebook.leaves.mixed:
             self._add_mixed(int(d), block, edges, leaf_nodes, address)
 
     def _list_visits(self, block: RowBlock, leaf_nodes: NDArray[np.int32]) -> accumulate.Visits:
@@ -103,7 +103,7 @@ class Accumulator:
     def _count_categories(
         self, g: int, members: NDArray[np.int64], block: RowBlock, visits: accumulate.Visits
     ) -> None:
-        group = self.dictionary.leaves.groups[g]
+        group = self.codebook.leaves.groups[g]
         every = len(members) == len(group)
         totals = self.totals[g] if every else self.totals[g][members]
         missing = self.missing[g] if every else self.missing[g][members]
@@ -125,19 +125,19 @@ class Accumulator:
     def _add_column(
         self, g: int, position: int, block: RowBlock, visits: accumulate.Visits
     ) -> None:
-        """Add the cells of a column with one likelihood model."""
-        column = int(self.dictionary.leaves.groups[g].columns[position])
+        """Add the cells of a column with one likelihood family."""
+        column = int(self.codebook.leaves.groups[g].columns[position])
         totals = self.totals[g][position]
-        if self.dictionary.values[column].size:
+        if self.codebook.values[column].size:
             # what the code adds to the reference's statistics, which every visit gets in `finish`
-            scaled = code_statistics(self.dictionary, column, 0)
+            scaled = code_statistics(self.codebook, column, 0)
             cells = slice(block.column_start[column], block.column_start[column + 1])
             rows = block.column_rows[cells]
             codes = block.column_codes[cells]
-            statistics = scaled[codes] - scaled[self.dictionary.reference[column]]
+            statistics = scaled[codes] - scaled[self.codebook.reference[column]]
         else:
             rows = np.arange(block.n_rows, dtype=np.int32)
-            statistics = dense_statistics(self.dictionary, block, column, 0)
+            statistics = dense_statistics(self.codebook, block, column, 0)
         accumulate.add_statistics(totals, rows, statistics, visits)
 
     def _add_mixed(
@@ -148,7 +148,7 @@ class Accumulator:
         leaf_nodes: NDArray[np.int32],
         address: Address,
     ) -> None:
-        """Draw the likelihood model of every cell of a column and add the cells to it."""
+        """Draw the likelihood family of every cell of a column and add the cells to it."""
         choice = np.empty(len(edges), dtype=np.int8)
         where = (choice, edges, self.geometry, self.y, self.y_base, column, len(self.mixed))
         random = (
@@ -159,62 +159,69 @@ class Accumulator:
             self.graph.n_visited_sums + column,
         )
         most = block.n_rows // _ROWS_PER_TASK
-        tabulated = self.dictionary.values[column]
+        tabulated = self.codebook.values[column]
         if tabulated.size:
-            codes = block.codes(self.dictionary, column)
+            codes = block.codes(self.codebook, column)
             codes[codes == tabulated.size] = -1
-            run_tasks(models.draw_models, most, *where, codes, self._model_parts(column), *random)
+            run_tasks(
+                families.draw_cell_families,
+                most,
+                *where,
+                codes,
+                self._family_parts(column),
+                *random,
+            )
         else:
-            values = block.dense[int(np.searchsorted(self.dictionary.dense, column))]
+            values = block.dense[int(np.searchsorted(self.codebook.dense, column))]
             codes = np.where(np.isnan(values), -1, np.arange(block.n_rows)).astype(np.int32)
             power = self.circuit.densities.power
-            features = dense_features(self.dictionary, block, column, power=power)
+            features = dense_features(self.codebook, block, column, power=power)
             natural = self.circuit.densities.natural(column)
             assert natural is not None, "rows are assigned with drawn parameters"
-            run_tasks(models.draw_dense_models, most, *where, *features, *natural, *random)
-        for m, (g, position) in enumerate(self.dictionary.leaves.places[column]):
+            run_tasks(families.draw_dense_cell_families, most, *where, *features, *natural, *random)
+        for m, (g, position) in enumerate(self.codebook.leaves.places[column]):
             totals = self.totals[g][position]
             chosen = (m, choice, codes)
-            if self.dictionary.leaves.groups[g].family.one_hot:
+            if self.codebook.leaves.groups[g].family.one_hot:
                 # columns with a categorical model are always tabulated, by whole numbers
                 categories = tabulated.astype(np.int64)
-                accumulate.count_model_categories(
+                accumulate.count_family_categories(
                     totals, *chosen, categories, block.copy_start, leaf_nodes
                 )
                 continue
             if tabulated.size:
-                statistics = code_statistics(self.dictionary, column, m)
+                statistics = code_statistics(self.codebook, column, m)
             else:
-                statistics = dense_statistics(self.dictionary, block, column, m)
-            accumulate.add_model_statistics(
+                statistics = dense_statistics(self.codebook, block, column, m)
+            accumulate.add_family_statistics(
                 totals, *chosen, statistics, block.copy_start, leaf_nodes
             )
 
-    def _model_parts(self, column: int) -> Array:
-        """Log ω + log density of a column's codes; shape (codes, models, paths, leaves)."""
+    def _family_parts(self, column: int) -> Array:
+        """Log ω + log density of a column's codes; shape (codes, families, paths, leaves)."""
         if column not in self._parts:
-            self._parts[column] = log_model_parts(
-                self.circuit.densities, column, self.dictionary.values[column]
+            self._parts[column] = log_family_parts(
+                self.circuit.densities, column, self.codebook.values[column]
             )
         return self._parts[column]
 
     def finish(self) -> list[NDArray[np.int64]]:
         """Add what the reference codes, which blocks leave out, contribute."""
-        for g, group in enumerate(self.dictionary.leaves.groups):
+        for g, group in enumerate(self.codebook.leaves.groups):
             plain = np.flatnonzero(~self.mixed[group.columns])
             if group.family.one_hot:
                 self._add_references(g, plain)
                 continue
             for position in plain:
                 column = int(group.columns[position])
-                if self.dictionary.values[column].size:
-                    reference = int(self.dictionary.reference[column])
-                    scaled = code_statistics(self.dictionary, column, 0)[reference]
+                if self.codebook.values[column].size:
+                    reference = int(self.codebook.reference[column])
+                    scaled = code_statistics(self.codebook, column, 0)[reference]
                     self.totals[g][position] += scaled[:, None] * self.visits
         return self.totals
 
     def _add_references(self, g: int, members: NDArray[np.int64]) -> None:
-        group = self.dictionary.leaves.groups[g]
+        group = self.codebook.leaves.groups[g]
         every = len(members) == len(group)
         totals = self.totals[g] if every else self.totals[g][members]
         run_tasks(
@@ -223,7 +230,7 @@ class Accumulator:
             totals,
             self.missing[g][members],
             self.visits,
-            self.dictionary.reference[group.columns[members]],
+            self.codebook.reference[group.columns[members]],
         )
         if not every:
             self.totals[g][members] = totals

@@ -43,7 +43,7 @@ class BlockResult(NamedTuple):
     scores: Array
 
 
-class Program:
+class CompiledCircuit:
     """A circuit laid out for the kernels.
 
     Parameters
@@ -60,10 +60,10 @@ class Program:
         self.circuit = circuit
         self.geometry = lay_out(graph)
         width = self.geometry.width
-        self.tables: CircuitTables = tabulate(circuit, rows.dictionary, width, dtype)
+        self.tables: CircuitTables = tabulate(circuit, rows.codebook, width, dtype)
         self.weights = arrange_weights(circuit.log_weights, width)
         n_rows = sum(block.n_rows for block in rows.blocks)
-        self.patterns = lay_out_patterns(self.geometry, circuit.scope, rows.dictionary, n_rows)
+        self.patterns = lay_out_patterns(self.geometry, circuit.scope, rows.codebook, n_rows)
         self.plan = plan_rows(self.geometry, circuit.scope.leaf_regions, self.patterns)
         tasks = numba.get_num_threads()
         tabulated = int(self.patterns.size.sum())
@@ -175,7 +175,7 @@ def _bases(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
 
 def log_likelihood(circuit: Circuit, rows: EncodedRows) -> Array:
     """Log density of every row, by row number; missing cells are marginalised. Shape (rows,)."""
-    program = Program(circuit, rows, np.float64)
+    program = CompiledCircuit(circuit, rows, np.float64)
     scores = np.empty(rows.n_rows)
     for block in rows.blocks:
         scores[block.copy_ids] = program.run(block, None).scores
@@ -184,7 +184,7 @@ def log_likelihood(circuit: Circuit, rows: EncodedRows) -> Array:
 
 def fixed_log_likelihood(circuit: Circuit, rows: EncodedRows) -> int:
     """Sum of the log densities of all rows, in fixed point: shards add up; see `fixed_point`."""
-    program = Program(circuit, rows, np.float64)
+    program = CompiledCircuit(circuit, rows, np.float64)
     return sum(fixed_point(program.run(block, None).scores) for block in rows.blocks)
 
 
@@ -198,7 +198,7 @@ def draw_trees(
 
     In single precision they are the trees that `row_pass` draws.
     """
-    program = Program(circuit, rows, dtype)
+    program = CompiledCircuit(circuit, rows, dtype)
     edges = np.empty((rows.n_rows, circuit.graph.n_visited_sums), dtype=np.int64)
     scores = np.empty(rows.n_rows)
     for block in rows.blocks:
@@ -211,10 +211,10 @@ def draw_trees(
 def row_pass(circuit: Circuit, rows: EncodedRows, address: Address) -> RowSums:
     """Draw z and s for every row and add up counts and statistics; see `RowSums`."""
     graph = circuit.graph
-    program = Program(circuit, rows, np.float32)
-    sums = Accumulator(circuit, program.geometry, rows.dictionary)
+    program = CompiledCircuit(circuit, rows, np.float32)
+    sums = Accumulator(circuit, program.geometry, rows.codebook)
     total = 0
-    mixed = rows.dictionary.leaves.mixed.size > 0
+    mixed = rows.codebook.leaves.mixed.size > 0
     for block in rows.blocks:
         result = program.run(block, address, keep_edges=mixed)
         sums.add(block, result.edges, result.leaf_nodes, address)

@@ -16,74 +16,74 @@ from numpy.typing import NDArray
 
 from bayesspn.arrays import Array
 from bayesspn.leaves.columns import Leaves
-from bayesspn.rows.codebook import Dictionary
+from bayesspn.rows.codebook import Codebook
 from bayesspn.rows.encoded import RowBlock
 
 #: Rows of a block whose features are kept: fewer than the full blocks of a large table have.
 _MOST_ROWS = 8192
 
-_kept: WeakKeyDictionary[Dictionary | RowBlock, dict[tuple[Any, ...], Any]] = WeakKeyDictionary()
+_kept: WeakKeyDictionary[Codebook | RowBlock, dict[tuple[Any, ...], Any]] = WeakKeyDictionary()
 
 
-def _keep(owner: Dictionary | RowBlock, key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
+def _keep(owner: Codebook | RowBlock, key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
     kept = _kept.setdefault(owner, {})
     if key not in kept:
         kept[key] = make()
     return kept[key]
 
 
-def code_statistics(dictionary: Dictionary, column: int, model: int) -> NDArray[np.int64]:
+def code_statistics(codebook: Codebook, column: int, number: int) -> NDArray[np.int64]:
     """Integer statistics of a tabulated column's codes, zeros for missing; (codes, slots)."""
 
     def make() -> NDArray[np.int64]:
-        values = np.append(dictionary.values[column], np.nan)
-        return dictionary.scaled_statistics(column, model, values)
+        values = np.append(codebook.values[column], np.nan)
+        return codebook.scaled_statistics(column, number, values)
 
-    return _keep(dictionary, (column, model), make)
+    return _keep(codebook, (column, number), make)
 
 
 def dense_statistics(
-    dictionary: Dictionary, block: RowBlock, column: int, model: int
+    codebook: Codebook, block: RowBlock, column: int, number: int
 ) -> NDArray[np.int64]:
     """Integer statistics of a dense column's cells, zeros for missing; (rows, slots)."""
 
     def make() -> NDArray[np.int64]:
-        values = block.dense[int(np.searchsorted(dictionary.dense, column))]
-        return dictionary.scaled_statistics(column, model, values)
+        values = block.dense[int(np.searchsorted(codebook.dense, column))]
+        return codebook.scaled_statistics(column, number, values)
 
-    return _keep(block, ("scaled", column, model), make) if block.n_rows <= _MOST_ROWS else make()
+    return _keep(block, ("scaled", column, number), make) if block.n_rows <= _MOST_ROWS else make()
 
 
 def dense_features(
-    dictionary: Dictionary,
+    codebook: Codebook,
     block: RowBlock,
     column: int,
     rows: slice = slice(None),
     power: float = 1.0,
 ) -> tuple[Array, Array]:
-    """Log h (models, rows) and T (models, rows, t) of a dense column's cells; NaN for missing.
+    """Log h (families, rows) and T (families, rows, t) of a dense column's cells; NaN for missing.
 
     Densities that are raised to a power have that many times the features.
     """
-    log_base, statistics = _dense_features(dictionary, block, column, rows)
+    log_base, statistics = _dense_features(codebook, block, column, rows)
     return (log_base, statistics) if power == 1.0 else (power * log_base, power * statistics)
 
 
 def _dense_features(
-    dictionary: Dictionary, block: RowBlock, column: int, rows: slice
+    codebook: Codebook, block: RowBlock, column: int, rows: slice
 ) -> tuple[Array, Array]:
-    values = block.dense[int(np.searchsorted(dictionary.dense, column))]
+    values = block.dense[int(np.searchsorted(codebook.dense, column))]
     if block.n_rows > _MOST_ROWS:
-        return _features_of_models(dictionary.leaves, column, values[rows])
+        return _features_of_families(codebook.leaves, column, values[rows])
 
     def make() -> tuple[Array, Array]:
-        return _features_of_models(dictionary.leaves, column, values)
+        return _features_of_families(codebook.leaves, column, values)
 
     log_base, statistics = _keep(block, ("features", column), make)
     return log_base[:, rows], statistics[:, rows]
 
 
-def _features_of_models(leaves: Leaves, column: int, values: Array) -> tuple[Array, Array]:
+def _features_of_families(leaves: Leaves, column: int, values: Array) -> tuple[Array, Array]:
     described = leaves.columns[column]
     missing = np.isnan(values)
     features = [
@@ -91,8 +91,8 @@ def _features_of_models(leaves: Leaves, column: int, values: Array) -> tuple[Arr
         for m in range(len(described.families))
     ]
     statistics = np.zeros((len(features), len(values), max(T.shape[1] for T, _ in features)))
-    for m, (model_statistics, _) in enumerate(features):
-        statistics[m, :, : model_statistics.shape[1]] = model_statistics
+    for m, (family_statistics, _) in enumerate(features):
+        statistics[m, :, : family_statistics.shape[1]] = family_statistics
     log_base = np.stack([base for _, base in features])
     log_base[:, missing] = np.nan
     return log_base, statistics

@@ -17,7 +17,7 @@ from bayesspn.engine.kernels.layout import LeafTables
 from bayesspn.leaves.densities import NaturalForm, log_density
 from bayesspn.model.circuit import Circuit
 from bayesspn.numerics.threads import run_tasks
-from bayesspn.rows.codebook import Dictionary
+from bayesspn.rows.codebook import Codebook
 from bayesspn.rows.encoded import RowBlock
 
 _LOG2E = 1.4426950408889634
@@ -46,7 +46,7 @@ class CircuitTables:
     """
 
     circuit: Circuit
-    dictionary: Dictionary
+    codebook: Codebook
     constant: Array
     deviations: Array
     feature_column: NDArray[np.int32]
@@ -54,7 +54,7 @@ class CircuitTables:
     @property
     def rows_together(self) -> int:
         """Rows whose dense columns are evaluated together: bounds the memory for them."""
-        values = len(self.dictionary.dense) * self.circuit.graph.n_paths * self.constant.shape[1]
+        values = len(self.codebook.dense) * self.circuit.graph.n_paths * self.constant.shape[1]
         return max(_LEAST_ROWS, _MOST_VALUES // max(1, values))
 
     def without_dense(self) -> LeafTables:
@@ -68,11 +68,11 @@ class CircuitTables:
         values = block.dense[:, rows]
         shape = (*values.shape, graph.n_paths, self.constant.shape[1])
         dense = np.zeros(shape, dtype=self.deviations.dtype)
-        for out, d, cells in zip(dense, self.dictionary.dense, values, strict=True):
+        for out, d, cells in zip(dense, self.codebook.dense, values, strict=True):
             natural = self.circuit.densities.natural(int(d))
             if natural is not None:
                 power = self.circuit.densities.power
-                features = dense_features(self.dictionary, block, int(d), rows, power)
+                features = dense_features(self.codebook, block, int(d), rows, power)
                 self._fill_natural(out, features, natural)
                 continue
             observed = np.flatnonzero(~np.isnan(cells))
@@ -81,7 +81,7 @@ class CircuitTables:
         return self._arrange(dense)
 
     def _arrange(self, dense: Array) -> LeafTables:
-        columns = self.dictionary.dense[: len(dense)]
+        columns = self.codebook.dense[: len(dense)]
         return LeafTables(
             self.constant,
             self.deviations,
@@ -109,38 +109,38 @@ class CircuitTables:
 
 
 def tabulate(
-    circuit: Circuit, dictionary: Dictionary, width: int, dtype: type[np.floating]
+    circuit: Circuit, codebook: Codebook, width: int, dtype: type[np.floating]
 ) -> CircuitTables:
     """Tabulate the leaf densities of a circuit.
 
     Leaves are padded to ``width``; ``dtype`` is the precision of leaf sums.
     """
-    graph, leaves = circuit.graph, dictionary.leaves
-    base = dictionary.feature_base
+    graph, leaves = circuit.graph, codebook.leaves
+    base = codebook.feature_base
     deviations = np.zeros((base[-1], graph.n_paths, graph.leaves))
     done = np.zeros(len(leaves.columns), dtype=bool)
     for g, group in enumerate(leaves.groups):
         if group.family.one_hot:
-            plain = np.array([_is_plain(dictionary, int(d)) for d in group.columns], dtype=bool)
+            plain = np.array([_is_plain(codebook, int(d)) for d in group.columns], dtype=bool)
             probabilities = circuit.densities.log_probabilities(g)[plain]
             columns = group.columns[plain]
             features = base[columns][:, None] + np.arange(group.n_statistics)
             deviations[features] = np.moveaxis(probabilities, -1, 1)
             done[columns] = True
-    for d in dictionary.tabulated[~done[dictionary.tabulated]]:
+    for d in codebook.tabulated[~done[codebook.tabulated]]:
         deviations[base[d] : base[d + 1] - 1] = log_density(
-            circuit.densities, int(d), dictionary.values[d]
+            circuit.densities, int(d), codebook.values[d]
         )
     deviations *= _LOG2E
-    reference = deviations[base[dictionary.tabulated] + dictionary.reference[dictionary.tabulated]]
+    reference = deviations[base[codebook.tabulated] + codebook.reference[codebook.tabulated]]
     constant = np.zeros((graph.n_leaf_regions, graph.leaves))
-    np.add.at(constant, circuit.scope.leaf_regions[dictionary.tabulated], reference)
-    widths = np.diff(base)[dictionary.tabulated]
+    np.add.at(constant, circuit.scope.leaf_regions[codebook.tabulated], reference)
+    widths = np.diff(base)[codebook.tabulated]
     deviations -= np.repeat(reference, widths, axis=0)
-    feature_column = np.repeat(dictionary.tabulated, widths).astype(np.int32)
+    feature_column = np.repeat(codebook.tabulated, widths).astype(np.int32)
     return CircuitTables(
         circuit,
-        dictionary,
+        codebook,
         _pad(constant, width, dtype, _NOTHING),
         _pad(deviations, width, dtype, 0.0),
         feature_column,
@@ -154,9 +154,9 @@ def _pad(values: Array, width: int, dtype: type[np.floating], filling: float) ->
     return padded
 
 
-def _is_plain(dictionary: Dictionary, column: int) -> bool:
+def _is_plain(codebook: Codebook, column: int) -> bool:
     """Whether a column has one categorical model and no values beyond its categories."""
-    described = dictionary.leaves.columns[column]
+    described = codebook.leaves.columns[column]
     return (
-        len(described.families) == 1 and dictionary.values[column].size == described.constants[0][0]
+        len(described.families) == 1 and codebook.values[column].size == described.constants[0][0]
     )

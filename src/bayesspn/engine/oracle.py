@@ -13,10 +13,10 @@ from scipy.special import logsumexp
 from bayesspn.arrays import Array, IntArray
 from bayesspn.engine.row_sums import Address, RowSums, Statistics, empty_statistics, fixed_point
 from bayesspn.graphs import RegionGraph
-from bayesspn.leaves.densities import log_density, log_model_parts
+from bayesspn.leaves.densities import log_density, log_family_parts
 from bayesspn.model.circuit import Circuit
 from bayesspn.numerics.random_numbers import row_uniforms
-from bayesspn.rows.codebook import Dictionary
+from bayesspn.rows.codebook import Codebook
 from bayesspn.rows.encoded import EncodedRows
 
 
@@ -137,7 +137,7 @@ def decode_trees(
     return tuple(counts), regions, nodes
 
 
-def draw_models(
+def draw_cell_families(
     circuit: Circuit,
     X: Array,
     regions: IntArray,
@@ -145,22 +145,22 @@ def draw_models(
     row_ids: IntArray,
     address: Address,
 ) -> IntArray:
-    """Draw the likelihood model s of every cell; shape (rows, columns), −1 where missing."""
+    """Draw the likelihood family s of every cell; shape (rows, columns), −1 where missing."""
     graph, leaves = circuit.graph, circuit.densities.leaves
     slots = graph.n_visited_sums + X.shape[1]
     uniforms = row_uniforms(address.words, address.sweep, row_ids, slots)
-    models = np.where(np.isnan(X), -1, 0)
+    families = np.where(np.isnan(X), -1, 0)
     for d in leaves.mixed:
-        observed = np.flatnonzero(models[:, d] >= 0)
+        observed = np.flatnonzero(families[:, d] >= 0)
         # exactly one visited leaf has the column in its scope
         same = regions[observed, :, None] == circuit.scope.leaf_regions[d]
         hit, leaf, path = np.nonzero(same)
-        parts = log_model_parts(circuit.densities, int(d), X[observed, d])
+        parts = log_family_parts(circuit.densities, int(d), X[observed, d])
         terms = parts[hit, :, path, nodes[observed[hit], leaf]]
         cumulative = np.cumsum(np.exp(terms - terms.max(axis=1, keepdims=True)), axis=1)
         u = uniforms[observed, graph.n_visited_sums + d] * cumulative[:, -1]
-        models[observed, d] = (u[:, None] >= cumulative).sum(axis=1)
-    return models
+        families[observed, d] = (u[:, None] >= cumulative).sum(axis=1)
+    return families
 
 
 def row_pass(circuit: Circuit, rows: EncodedRows, address: Address) -> RowSums:
@@ -169,25 +169,25 @@ def row_pass(circuit: Circuit, rows: EncodedRows, address: Address) -> RowSums:
     values, products = evaluate(circuit, X)
     edges = _draw_edges(circuit, products, row_ids, address)
     counts, regions, nodes = decode_trees(circuit.graph, edges)
-    models = draw_models(circuit, X, regions, nodes, row_ids, address)
-    statistics = add_statistics(circuit.graph, rows.dictionary, X, models, regions, nodes)
+    families = draw_cell_families(circuit, X, regions, nodes, row_ids, address)
+    statistics = add_statistics(circuit.graph, rows.codebook, X, families, regions, nodes)
     return RowSums(counts, statistics, fixed_point(values[0][:, 0, 0]))
 
 
 def add_statistics(
     graph: RegionGraph,
-    dictionary: Dictionary,
+    codebook: Codebook,
     X: Array,
-    models: IntArray,
+    families: IntArray,
     regions: IntArray,
     nodes: IntArray,
 ) -> Statistics:
     """Add up the statistics of every cell in all leaves that its row visits."""
-    statistics = empty_statistics(graph, dictionary.leaves)
-    for d, places in enumerate(dictionary.leaves.places):
+    statistics = empty_statistics(graph, codebook.leaves)
+    for d, places in enumerate(codebook.leaves.places):
         for m, (group, position) in enumerate(places):
-            owned = models[:, d] == m
-            scaled = dictionary.scaled_statistics(d, m, X[owned, d])
+            owned = families[:, d] == m
+            scaled = codebook.scaled_statistics(d, m, X[owned, d])
             for leaf in range(regions.shape[1]):
                 where = (slice(None), regions[owned, leaf], nodes[owned, leaf])
                 np.add.at(statistics[group][position], where, scaled.T)  # type: ignore[arg-type]
@@ -197,7 +197,7 @@ def add_statistics(
 def _expand(rows: EncodedRows) -> tuple[Array, IntArray]:
     """All rows with their numbers, sorted by number."""
     values = [
-        np.repeat(block.values(rows.dictionary), np.diff(block.copy_start), axis=0)
+        np.repeat(block.values(rows.codebook), np.diff(block.copy_start), axis=0)
         for block in rows.blocks
     ]
     row_ids, order = rows.sorted_ids

@@ -14,7 +14,7 @@ from bayesspn.arrays import Array, IntArray
 from bayesspn.engine import compiled
 from bayesspn.engine.row_sums import Address, RowSums, add_row_sums, from_fixed_point
 from bayesspn.model.circuit import Circuit
-from bayesspn.rows.codebook import Dictionary
+from bayesspn.rows.codebook import Codebook
 from bayesspn.rows.encoded import EncodedRows
 from bayesspn.rows.fingerprints import HashArray, hash_columns
 
@@ -25,7 +25,7 @@ class Shards(Protocol):
     """A table in parts. Row numbers run from 0 to ``n_rows − 1``."""
 
     @property
-    def dictionary(self) -> Dictionary:
+    def codebook(self) -> Codebook:
         """What the rows share."""
 
     @property
@@ -64,9 +64,9 @@ class LocalShards:
         self._row_pass = row_pass
 
     @property
-    def dictionary(self) -> Dictionary:
+    def codebook(self) -> Codebook:
         """What the rows share."""
-        return self.rows.dictionary
+        return self.rows.codebook
 
     @property
     def n_rows(self) -> int:

@@ -10,7 +10,7 @@ import numpy as np
 from bayesspn.arrays import Array
 from bayesspn.estimators.fitting import draw_seed
 from bayesspn.prediction.posterior import Posterior
-from bayesspn.prediction.row_averages import average_missing, draw_weights, even_weights
+from bayesspn.prediction.row_averages import average_missing, weigh_evenly, weights_of_draws
 from bayesspn.prediction.value_sets import ValueSet
 from bayesspn.tables import Schema, as_recorded, decode
 
@@ -43,15 +43,15 @@ def average_cells(
         without any evidence; those that are not missing, zeros.
     """
     posterior = posterior.thinned
-    networks = posterior.predictive
+    circuits = posterior.predictive
     tables = {}
     for column in columns:
-        described = networks.leaves.columns[column]
+        described = circuits.leaves.columns[column]
         if described.n_categories:
             codes = np.arange(float(described.n_categories))
-            tables[column] = networks.masses(column, codes, codes)
+            tables[column] = circuits.masses(column, codes, codes)
         else:
-            tables[column] = networks.moments(column, ValueSet.of([described.plausible]))
+            tables[column] = circuits.moments(column, ValueSet.of([described.plausible]))
     totals = {column: np.zeros((len(X), len(table))) for column, table in tables.items()}
     for start in range(0, len(X), _AVERAGED_TOGETHER):
         rows = slice(start, start + _AVERAGED_TOGETHER)
@@ -63,8 +63,8 @@ def average_cells(
             scores[:, impossible] = posterior.score_draws(unknown)
             missing = np.isnan(part)
             part = np.where(impossible[:, None], np.nan, part)
-        weights = even_weights(scores) if fitted else draw_weights(scores)
-        averages = average_missing(networks, part, weights, tables)
+        weights = weigh_evenly(scores) if fitted else weights_of_draws(scores)
+        averages = average_missing(circuits, part, weights, tables)
         for column, average in averages.items():
             if impossible.any():
                 average[~missing[:, column]] = 0.0

@@ -29,7 +29,7 @@ from bayesspn.questions.views import View
 from bayesspn.rows.encoded import EncodedRows, check_support
 from bayesspn.selection.candidates import list_candidates
 from bayesspn.selection.successive_halving import rank_graphs
-from bayesspn.tables import Schema, encode, infer_schema, model_columns
+from bayesspn.tables import Schema, describe_columns, encode, infer_schema
 from bayesspn.tables.frames import library_of
 from bayesspn.tables.schema_files import schema_to_json
 
@@ -263,7 +263,7 @@ class JointModel(BaseEstimator):
                 for column in schema
             )
             schema = Schema(columns)
-        return Model(graph, model_columns(schema, values), learn_leaf_priors=learned, **fixed)
+        return Model(graph, describe_columns(schema, values), learn_leaf_priors=learned, **fixed)
 
     def _more_priors(self) -> dict[str, Any]:
         """Priors that only some estimators have, by their names in `Model`."""

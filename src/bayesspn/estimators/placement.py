@@ -63,7 +63,7 @@ class Engine(NamedTuple):
                 f"shards must be None or a whole number from 1 on, got {self.shards!r}"
             )
 
-    def hire(self, n_rows: int) -> Workers:
+    def start_workers(self, n_rows: int) -> Workers:
         """Workers for a table of so many rows."""
         if self.name == "ray":
             return RayWorkers(self.shards, n_rows, self.address)
@@ -98,7 +98,7 @@ class ArrayTable:
         if self._engine.name == "local":
             return self._engine.divide(encode_rows(leaves, self.described_by))
         values = check_values(leaves, self.described_by)
-        self._workers = self._engine.hire(len(values))
+        self._workers = self._engine.start_workers(len(values))
         spans = divide_rows(len(values), len(self._workers))
         sources = [ArraySource(begin, values[begin:end]) for begin, end in spans]
         self._workers.call("read", [(source,) for source in sources], keep=True)
@@ -135,7 +135,7 @@ class FileTable:
     def __init__(self, X: Any, schema: Schema | None, engine: Engine) -> None:
         partitions = find_partitions(X)
         self._engine = engine
-        self._workers = engine.hire(partitions.n_rows)
+        self._workers = engine.start_workers(partitions.n_rows)
         try:
             spans = divide_rows(partitions.n_rows, len(self._workers))
             self._ends = [end for _, end in spans]

@@ -1,7 +1,7 @@
 """A model in the browser: click what is known, and every other column answers at once.
 
 ``bayesspn explore MODEL`` serves a page on this machine only (``pip install 'bayesspn[explore]'``).
-`guard` decides which requests are answered, `evidence` reads what the page says is known, `session`
+`guard` decides which requests are answered, `given` reads what the page says is known, `session`
 asks the model, `app` puts these behind addresses, `server` runs them, and ``page/`` is what the
 browser gets.
 """

@@ -16,7 +16,8 @@ import math
 from collections.abc import Hashable
 from typing import Any
 
-from bayesspn.tables import QuestionError, Schema, read_given
+from bayesspn.questions.events import QuestionError, read_given
+from bayesspn.tables import Schema
 from bayesspn.tables.cells import shorten
 from bayesspn.tables.schema import ColumnSchema
 

@@ -12,8 +12,9 @@ import numpy as np
 import pandas as pd
 
 from bayesspn.explorer.given import read_evidence, write_python
+from bayesspn.questions.events import QuestionError
 from bayesspn.questions.wording import count, percent, to_json
-from bayesspn.tables import QuestionError, TableError, read_table
+from bayesspn.tables import TableError, read_table
 from bayesspn.tables.times import time_zone
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from bayesspn.files.posteriors import (
     states_to_arrays,
 )
 from bayesspn.inference.chains import Chain
-from bayesspn.inference.parallel_tempering import Rungs
+from bayesspn.inference.parallel_tempering import Replicas
 from bayesspn.inference.sweep import SweepInfo
 from bayesspn.model.generative import Model
 from bayesspn.numerics.random_numbers import Key
@@ -33,7 +33,7 @@ from bayesspn.numerics.random_numbers import Key
 CHAINS = FileKind(
     "bayesspn-chains", 1, "checkpoint", "delete it to start afresh, or name another file"
 )
-_NO_RUNGS = Rungs(np.empty(0), ())
+_NO_REPLICAS = Replicas(np.empty(0), ())
 _NUMBERS = ("seed", "chain", "sweeps", "draws", "rungs")
 
 
@@ -47,10 +47,10 @@ def save_chains(path: str | os.PathLike[str], chains: Sequence[Chain], more: Any
     more : JSON
         Kept with them and given back by `load_chains`.
     """
-    rungs = [_NO_RUNGS if chain.rungs is None else chain.rungs for chain in chains]
+    replicas = [_NO_REPLICAS if chain.replicas is None else chain.replicas for chain in chains]
     described = [
         (chain.key.seed, chain.key.chain, chain.sweep, len(chain.draws), len(below.states))
-        for chain, below in zip(chains, rungs, strict=True)
+        for chain, below in zip(chains, replicas, strict=True)
     ]
     description = {
         **model_to_json(chains[0].model),
@@ -59,11 +59,11 @@ def save_chains(path: str | os.PathLike[str], chains: Sequence[Chain], more: Any
     }
     states = [state for chain in chains for state in chain.draws]
     states += [chain.state for chain in chains]
-    states += [state for below in rungs for state in below.states]
+    states += [state for below in replicas for state in below.states]
     infos = [info for chain in chains for info in chain.trace]
     arrays = {
         **states_to_arrays(states),
-        "powers": np.concatenate([below.powers for below in rungs]),
+        "powers": np.concatenate([below.powers for below in replicas]),
         "log_likelihood": np.array([info.log_likelihood for info in infos], dtype=np.float64),
         "scope_changes": np.array([info.scope_changes for info in infos], dtype=np.int64),
     }
@@ -122,7 +122,7 @@ def _rebuild(model: Model, entries: list[dict[str, int]], arrays: Arrays) -> Ite
         strict=True,
     )
     for entry, kept, seen, hung, state in spans:
-        rungs = Rungs(powers[slice(*hung)], states[last:][slice(*hung)])
+        replicas = Replicas(powers[slice(*hung)], states[last:][slice(*hung)])
         yield Chain(
             model,
             Key(entry["seed"], entry["chain"]),
@@ -130,5 +130,5 @@ def _rebuild(model: Model, entries: list[dict[str, int]], arrays: Arrays) -> Ite
             sweep=entry["sweeps"],
             draws=states[slice(*kept)],
             trace=tuple(trace[slice(*seen)]),
-            rungs=rungs if entry["rungs"] else None,
+            replicas=replicas if entry["rungs"] else None,
         )

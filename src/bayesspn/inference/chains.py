@@ -10,7 +10,7 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
 from bayesspn.engine.shards import Shards, as_shards
-from bayesspn.inference.parallel_tempering import Rungs, start_rungs, sweep_with_rungs
+from bayesspn.inference.parallel_tempering import Replicas, start_replicas, sweep_with_replicas
 from bayesspn.inference.starts.informed import start_state
 from bayesspn.inference.state import State
 from bayesspn.inference.sweep import SweepInfo, draw_sweep
@@ -47,7 +47,7 @@ class Chain:
         Kept states.
     trace : tuple of SweepInfo
         One entry per sweep.
-    rungs : Rungs or None
+    replicas : Replicas or None
         Chains at other temperatures that this one exchanges networks with, if there are any.
     begun : bool
         Whether it began in a state that was sampled before, so that α need not be held.
@@ -59,7 +59,7 @@ class Chain:
     sweep: int = 0
     draws: tuple[State, ...] = ()
     trace: tuple[SweepInfo, ...] = ()
-    rungs: Rungs | None = None
+    replicas: Replicas | None = None
     begun: bool = False
 
     def thinned(self, every: int) -> Chain:
@@ -77,7 +77,7 @@ def start_chain(key: Key, model: Model, rows: EncodedRows | Shards, temperatures
     """
     if rows.n_rows == 0:
         raise ValueError("the table has no rows")
-    if rows.dictionary.leaves is not model.leaves:
+    if rows.codebook.leaves is not model.leaves:
         raise ValueError("the rows were encoded with other columns than the model's")
     if isinstance(rows, EncodedRows):
         check_support(rows)
@@ -91,7 +91,7 @@ def chain_from_state(key: Key, model: Model, state: State, temperatures: int = 1
         return Chain(model, key, state, begun=True)
     if model.infinite:
         raise ValueError("chains of an infinite mixture have one temperature")
-    return Chain(model, key, state, rungs=start_rungs(state, temperatures), begun=True)
+    return Chain(model, key, state, replicas=start_replicas(state, temperatures), begun=True)
 
 
 class GrowingChain:
@@ -116,7 +116,7 @@ class GrowingChain:
         self._burn_in, self._thin = burn_in, thin
         self._draws, self._trace = list(chain.draws), list(chain.trace)
         # replaced in one go, so that Ctrl-C at any moment leaves things that belong together
-        self._now = (chain.sweep, chain.state, chain.rungs, len(self._draws), len(self._trace))
+        self._now = (chain.sweep, chain.state, chain.replicas, len(self._draws), len(self._trace))
 
     @property
     def sweep(self) -> int:
@@ -125,7 +125,7 @@ class GrowingChain:
 
     def step(self) -> SweepInfo:
         """Do one sweep, and keep it if its turn has come."""
-        sweep, state, rungs, draws, trace = self._now
+        sweep, state, replicas, draws, trace = self._now
         del self._draws[draws:], self._trace[trace:]  # of a sweep that was interrupted
         sweep += 1
         chain = self._chain
@@ -133,18 +133,18 @@ class GrowingChain:
         if self._holds_alpha(sweep):
             model = replace(model, alpha=_HELD_ALPHA)
             state = _hold_alpha(state)
-            if rungs is not None:
-                rungs = rungs._replace(states=tuple(map(_hold_alpha, rungs.states)))
+            if replicas is not None:
+                replicas = replicas._replace(states=tuple(map(_hold_alpha, replicas.states)))
         where = chain.key, sweep, model, self._shards, state
-        if rungs is None:
+        if replicas is None:
             state, info = draw_sweep(*where)
         else:
             adapt = sweep <= self._burn_in
-            state, rungs, info = sweep_with_rungs(*where, rungs, adapt=adapt)
+            state, replicas, info = sweep_with_replicas(*where, replicas, adapt=adapt)
         self._trace.append(info)
         if sweep > self._burn_in and (sweep - self._burn_in) % self._thin == 0:
             self._draws.append(state)
-        self._now = (sweep, state, rungs, len(self._draws), len(self._trace))
+        self._now = (sweep, state, replicas, len(self._draws), len(self._trace))
         return info
 
     def _holds_alpha(self, sweep: int) -> bool:
@@ -154,11 +154,11 @@ class GrowingChain:
 
     def chain(self) -> Chain:
         """The chain as it is now."""
-        sweep, state, rungs, draws, trace = self._now
+        sweep, state, replicas, draws, trace = self._now
         return replace(
             self._chain,
             state=state,
-            rungs=rungs,
+            replicas=replicas,
             sweep=sweep,
             draws=tuple(self._draws[:draws]),
             trace=tuple(self._trace[:trace]),

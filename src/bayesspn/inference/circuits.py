@@ -30,7 +30,7 @@ from bayesspn.numerics.random_numbers import Key, Stream
 from bayesspn.scopes import draw_prior_scope
 
 
-class Reach(NamedTuple):
+class ActiveComponents(NamedTuple):
     """Components that rows may be sent to.
 
     Attributes
@@ -48,13 +48,15 @@ class Reach(NamedTuple):
     complete: bool
 
 
-def reach_components(rng: np.random.Generator, model: Model, state: State) -> Reach:
+def draw_active_components(
+    rng: np.random.Generator, model: Model, state: State
+) -> ActiveComponents:
     """Draw the shares of components, and components without rows that are in reach.
 
     A finite model has one component, which has everything.
     """
     if not model.infinite:
-        return Reach(state, np.zeros(1), True)
+        return ActiveComponents(state, np.zeros(1), True)
     sizes = component_sizes(model, state.edge_counts)
     smallest = smallest_share(int(sizes.sum()))
     concentration = float(state.hyper.concentration[0])
@@ -66,14 +68,14 @@ def reach_components(rng: np.random.Generator, model: Model, state: State) -> Re
         beta = float(state.hyper.beta[0])
         state = add_components(model, state, draw_prior_scope(rng, graph, model.n_columns, beta).y)
     complete = bool(min(used) > np.log(smallest))
-    return Reach(state, log_shares - np.logaddexp.reduce(log_shares), complete)
+    return ActiveComponents(state, log_shares - np.logaddexp.reduce(log_shares), complete)
 
 
 def draw_parameters(
-    key: Key, sweep: int, model: Model, reach: Reach, power: float = 1.0
+    key: Key, sweep: int, model: Model, active: ActiveComponents, power: float = 1.0
 ) -> Circuit:
     """Draw w, θ and ω of the components in reach; densities of cells are raised to a power."""
-    state = reach.state
+    state = active.state
     log_weights = draw_weights(
         key.generator(sweep, Stream.WEIGHTS),
         state.hyper.alpha,
@@ -81,7 +83,7 @@ def draw_parameters(
     )
     rng = key.generator(sweep, Stream.LEAVES)
     densities = draw_leaf_parameters(rng, model.leaves, state, power)
-    return Circuit(state.scope, join_weights(log_weights, reach.log_shares), densities)
+    return Circuit(state.scope, join_weights(log_weights, active.log_shares), densities)
 
 
 def draw_circuit(key: Key, sweep: int, model: Model, state: State) -> Circuit:
@@ -90,8 +92,8 @@ def draw_circuit(key: Key, sweep: int, model: Model, state: State) -> Circuit:
     Components of an infinite mixture that are out of reach, a hundredth of a row's worth, are left
     out.
     """
-    reach = reach_components(key.generator(sweep, Stream.COMPONENTS), model, state)
-    return draw_parameters(key, sweep, model, reach)
+    active = draw_active_components(key.generator(sweep, Stream.COMPONENTS), model, state)
+    return draw_parameters(key, sweep, model, active)
 
 
 def predictive_circuit(model: Model, state: State) -> Circuit:

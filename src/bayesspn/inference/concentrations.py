@@ -9,7 +9,7 @@ from bayesspn.arrays import Array
 from bayesspn.engine.row_sums import Statistics
 from bayesspn.inference.scopes import log_dirichlet_multinomial
 from bayesspn.inference.slice_sampling import draw_slices
-from bayesspn.inference.state import mixing_concentration, model_counts
+from bayesspn.inference.state import family_counts, mixing_concentration
 from bayesspn.leaves.columns import Leaves
 from bayesspn.model.generative import Learned, Model
 from bayesspn.numerics.special_functions import log_rising
@@ -44,7 +44,7 @@ def draw_alpha(
     return _draw(rng, model.alpha, alpha, histograms)
 
 
-def log_weight_evidence(alpha: Array, edge_counts: tuple[NDArray[np.int64], ...]) -> float:
+def log_edge_marginal(alpha: Array, edge_counts: tuple[NDArray[np.int64], ...]) -> float:
     """Log probability of chosen edges given α of every level, with w integrated out."""
     return sum(
         _Histogram(counts.reshape(*counts.shape[:2], -1)).log_evidence(float(concentration))
@@ -70,16 +70,16 @@ def draw_mixing(
     prior, leaves = model.mixing, model.leaves
     if not isinstance(prior, Learned) or not mixing.size:
         return mixing
-    counts = model_counts(leaves, statistics).reshape(len(mixing), leaves.max_models, -1)
+    counts = family_counts(leaves, statistics).reshape(len(mixing), leaves.max_families, -1)
 
     def log_density(log_value: Array) -> Array:
-        return prior.log_density(log_value) + _log_mixing_evidence(leaves, log_value, counts)
+        return prior.log_density(log_value) + _log_mixing_marginal(leaves, log_value, counts)
 
     spread = np.full(mixing.shape, prior.spread)
     return np.exp(draw_slices(rng, np.log(mixing), log_density, spread))
 
 
-def _log_mixing_evidence(leaves: Leaves, log_mixing: Array, counts: Array) -> Array:
+def _log_mixing_marginal(leaves: Leaves, log_mixing: Array, counts: Array) -> Array:
     concentration = mixing_concentration(leaves, np.exp(log_mixing))
     return log_dirichlet_multinomial(concentration, counts).sum(axis=1)
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from bayesspn.arrays import Array
 from bayesspn.engine.row_sums import Statistics
-from bayesspn.inference.state import State, counts_and_totals, mixing_concentration, model_counts
+from bayesspn.inference.state import State, counts_and_totals, family_counts, mixing_concentration
 from bayesspn.leaves.columns import Leaves
 from bayesspn.leaves.densities import DrawnLeaves, PredictiveLeaves
 from bayesspn.model.generative import Hyper
@@ -54,6 +54,6 @@ def predictive_leaves(leaves: Leaves, state: State) -> PredictiveLeaves:
 
 
 def _mixing_posterior(leaves: Leaves, state: State) -> Array:
-    counts = model_counts(leaves, state.statistics)
+    counts = family_counts(leaves, state.statistics)
     prior = mixing_concentration(leaves, state.hyper.mixing)
     return counts + prior[:, :, None, None]

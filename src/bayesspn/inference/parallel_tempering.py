@@ -21,7 +21,7 @@ import numpy as np
 
 from bayesspn.arrays import Array
 from bayesspn.engine.shards import Shards
-from bayesspn.inference.circuits import draw_parameters, reach_components
+from bayesspn.inference.circuits import draw_active_components, draw_parameters
 from bayesspn.inference.evidence.bridge_sampling import bridge
 from bayesspn.inference.prior import draw_prior_circuit
 from bayesspn.inference.starts.informed import start_state
@@ -48,7 +48,7 @@ _LARGEST_GAIN, _GAIN = 0.5, 10.0
 _BEND = 4.0
 
 
-class Network(NamedTuple):
+class Configuration(NamedTuple):
     """A network and its hyper-parameters, z and s summed out."""
 
     hyper: Hyper
@@ -60,9 +60,9 @@ class Differences(NamedTuple):
 
     Attributes
     ----------
-    up : ndarray of shape (sweeps, rungs − 1)
+    up : ndarray of shape (sweeps, replicas − 1)
         L(φ_k; t_{k+1}) − L(φ_k; t_k).
-    down : ndarray of shape (sweeps, rungs − 1)
+    down : ndarray of shape (sweeps, replicas − 1)
         L(φ_{k+1}; t_k) − L(φ_{k+1}; t_{k+1}).
     """
 
@@ -80,7 +80,7 @@ class Ladder:
         A finite one.
     key : Key
         The last rung's random numbers; other rungs have keys derived from it.
-    powers : ndarray of shape (rungs,)
+    powers : ndarray of shape (replicas,)
         Ascending, the last one 1.
     states : tuple of State
         Of all rungs. One at power 0 draws from the prior whatever its state.
@@ -94,20 +94,20 @@ class Ladder:
     states: tuple[State, ...]
     sweep: int = 0
 
-    def rung_key(self, rung: int) -> Key:
+    def replica_key(self, replica: int) -> Key:
         """Random numbers of a rung."""
-        steps = len(self.powers) - 1 - rung
+        steps = len(self.powers) - 1 - replica
         return Key(self.key.seed, self.key.chain + steps * _MOST_CHAINS)
 
 
-def start_ladder(key: Key, model: Model, shards: Shards, rungs: int) -> Ladder:
+def start_ladder(key: Key, model: Model, shards: Shards, replicas: int) -> Ladder:
     """Start chains at so many powers from 0 to 1, all in the same state."""
     if model.infinite:
         raise ValueError("tempering needs a finite model")
-    if rungs < 2:
-        raise ValueError(f"a ladder needs at least 2 rungs, got {rungs}")
-    powers = np.linspace(0.0, 1.0, rungs) ** _BEND
-    return Ladder(model, key, powers, (start_state(key, model, shards),) * rungs)
+    if replicas < 2:
+        raise ValueError(f"a ladder needs at least 2 rungs, got {replicas}")
+    powers = np.linspace(0.0, 1.0, replicas) ** _BEND
+    return Ladder(model, key, powers, (start_state(key, model, shards),) * replicas)
 
 
 def climb(
@@ -128,47 +128,54 @@ def climb(
         up.append(differences.up)
         down.append(differences.down)
         top.append((ladder.states[-1], info))
-    rungs = len(ladder.powers)
+    replicas = len(ladder.powers)
     stacked = Differences(
-        np.array(up).reshape(-1, rungs - 1), np.array(down).reshape(-1, rungs - 1)
+        np.array(up).reshape(-1, replicas - 1), np.array(down).reshape(-1, replicas - 1)
     )
     return ladder, stacked, tuple(top)
 
 
 def _sweep(ladder: Ladder, shards: Shards) -> tuple[Ladder, Differences, SweepInfo]:
     model, powers, sweep = ladder.model, ladder.powers, ladder.sweep + 1
-    networks = [_draw_network(ladder, rung, sweep) for rung in range(len(powers))]
-    own = np.array([_score(shards, n.circuit, t) for n, t in zip(networks, powers, strict=True)])
+    configurations = [_draw_configuration(ladder, replica, sweep) for replica in range(len(powers))]
+    own = np.array(
+        [_score(shards, n.circuit, t) for n, t in zip(configurations, powers, strict=True)]
+    )
     above = np.array(
-        [_score(shards, n.circuit, t) for n, t in zip(networks[:-1], powers[1:], strict=True)]
+        [_score(shards, n.circuit, t) for n, t in zip(configurations[:-1], powers[1:], strict=True)]
     )
     below = np.array(
-        [_score(shards, n.circuit, t) for n, t in zip(networks[1:], powers[:-1], strict=True)]
+        [_score(shards, n.circuit, t) for n, t in zip(configurations[1:], powers[:-1], strict=True)]
     )
     differences = Differences(above - own[:-1], below - own[1:])
     uniforms = ladder.key.generator(sweep, Stream.EXCHANGES).random(len(powers) - 1)
     # pairs of even and odd rungs in turn
-    for rung in range(sweep % 2, len(powers) - 1, 2):
-        if np.log(uniforms[rung]) < differences.up[rung] + differences.down[rung]:
-            networks[rung], networks[rung + 1] = networks[rung + 1], networks[rung]
+    for replica in range(sweep % 2, len(powers) - 1, 2):
+        if np.log(uniforms[replica]) < differences.up[replica] + differences.down[replica]:
+            configurations[replica], configurations[replica + 1] = (
+                configurations[replica + 1],
+                configurations[replica],
+            )
     states = list(ladder.states)
-    for rung in np.flatnonzero(powers).tolist():
-        hyper, circuit = networks[rung]
-        tempered = _at_power(circuit, float(powers[rung]))
-        states[rung], info = draw_rest(ladder.rung_key(rung), sweep, model, shards, hyper, tempered)
+    for replica in np.flatnonzero(powers).tolist():
+        hyper, circuit = configurations[replica]
+        tempered = _at_power(circuit, float(powers[replica]))
+        states[replica], info = draw_rest(
+            ladder.replica_key(replica), sweep, model, shards, hyper, tempered
+        )
     return replace(ladder, states=tuple(states), sweep=sweep), differences, info
 
 
-def _draw_network(ladder: Ladder, rung: int, sweep: int) -> Network:
+def _draw_configuration(ladder: Ladder, replica: int, sweep: int) -> Configuration:
     """Draw the network of a rung given its state, from the prior at power 0."""
-    key, model, power = ladder.rung_key(rung), ladder.model, float(ladder.powers[rung])
+    key, model, power = ladder.replica_key(replica), ladder.model, float(ladder.powers[replica])
     if power == 0.0:
         rng = key.generator(sweep, Stream.START)
         hyper = draw_hyper(rng, model)
-        return Network(hyper, draw_prior_circuit(rng, model, hyper))
-    state = ladder.states[rung]
-    reach = reach_components(key.generator(sweep, Stream.COMPONENTS), model, state)
-    return Network(state.hyper, draw_parameters(key, sweep, model, reach, power))
+        return Configuration(hyper, draw_prior_circuit(rng, model, hyper))
+    state = ladder.states[replica]
+    active = draw_active_components(key.generator(sweep, Stream.COMPONENTS), model, state)
+    return Configuration(state.hyper, draw_parameters(key, sweep, model, active, power))
 
 
 def _score(shards: Shards, circuit: Circuit, power: float) -> float:
@@ -187,16 +194,16 @@ def adapt(ladder: Ladder, differences: Differences, most: int) -> Ladder:
     New rungs begin where the nearest old one stands.
     """
     length = _lengths(differences)
-    rungs = int(np.clip(np.ceil(length[-1] / _REFUSED) + 1, 4, most))
-    return _place(ladder, length, np.linspace(0.0, length[-1], rungs))
+    replicas = int(np.clip(np.ceil(length[-1] / _REFUSED) + 1, 4, most))
+    return _place(ladder, length, np.linspace(0.0, length[-1], replicas))
 
 
-class Rungs(NamedTuple):
+class Replicas(NamedTuple):
     """What hangs below a chain that exchanges networks with others.
 
     Attributes
     ----------
-    powers : ndarray of shape (rungs,)
+    powers : ndarray of shape (replicas,)
         Powers of the likelihood, ascending, all below 1.
     states : tuple of State
         Where the chains at these powers stand.
@@ -206,31 +213,38 @@ class Rungs(NamedTuple):
     states: tuple[State, ...]
 
 
-def start_rungs(state: State, temperatures: int) -> Rungs:
+def start_replicas(state: State, temperatures: int) -> Replicas:
     """Chains at so many temperatures, less the one at power 1, all in the same state."""
     steps = np.arange(temperatures - 1, 0, -1)
-    return Rungs(np.exp(-_FIRST_GAP * steps), (state,) * (temperatures - 1))
+    return Replicas(np.exp(-_FIRST_GAP * steps), (state,) * (temperatures - 1))
 
 
-def sweep_with_rungs(
-    key: Key, sweep: int, model: Model, shards: Shards, state: State, rungs: Rungs, *, adapt: bool
-) -> tuple[State, Rungs, SweepInfo]:
+def sweep_with_replicas(
+    key: Key,
+    sweep: int,
+    model: Model,
+    shards: Shards,
+    state: State,
+    replicas: Replicas,
+    *,
+    adapt: bool,
+) -> tuple[State, Replicas, SweepInfo]:
     """Advance a chain and those below it by one sweep, with exchanges between neighbours.
 
     Parameters
     ----------
     key, sweep, model, shards, state
         As in `draw_sweep`.
-    rungs : Rungs
+    replicas : Replicas
     adapt : bool
         Whether to move the powers so that neighbours exchange networks often enough. Draws are
         exact once this has ended.
     """
     ladder = Ladder(
-        model, key, np.append(rungs.powers, 1.0), (*rungs.states, state), sweep=sweep - 1
+        model, key, np.append(replicas.powers, 1.0), (*replicas.states, state), sweep=sweep - 1
     )
     ladder, differences, info = _sweep(ladder, shards)
-    powers = rungs.powers
+    powers = replicas.powers
     if adapt:
         accepted = np.exp(np.minimum(0.0, differences.up + differences.down))
         gaps = -np.diff(np.log(np.append(powers, 1.0))[::-1])
@@ -238,7 +252,7 @@ def sweep_with_rungs(
         gaps *= np.exp(gain * (accepted[::-1] - (1.0 - _REFUSED)))
         gaps *= min(1.0, -np.log(_SMALLEST_POWER) / gaps.sum())
         powers = np.exp(-np.cumsum(gaps))[::-1]
-    return ladder.states[-1], Rungs(powers, ladder.states[:-1]), info
+    return ladder.states[-1], Replicas(powers, ladder.states[:-1]), info
 
 
 def _lengths(differences: Differences) -> Array:

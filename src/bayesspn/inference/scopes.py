@@ -10,26 +10,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayesspn.arrays import Array
-from bayesspn.engine.kernels.evidence import categorical_evidence
+from bayesspn.engine.kernels.marginals import categorical_log_marginals
 from bayesspn.engine.row_sums import RowSums
 from bayesspn.inference.state import (
     counts_and_totals,
+    family_counts,
     mixing_concentration,
-    model_counts,
     unscale,
 )
 from bayesspn.model.generative import Hyper
 from bayesspn.numerics.special_functions import log_rising
 from bayesspn.numerics.threads import run_tasks
-from bayesspn.rows.codebook import Dictionary
+from bayesspn.rows.codebook import Codebook
 from bayesspn.scopes import Scope
 
 #: Columns of a group whose evidence is computed together, to bound memory.
 _CHUNK_CELLS = 2_000_000
 
 
-def region_evidence(
-    dictionary: Dictionary, hyper: Hyper, sums: RowSums, power: float = 1.0
+def region_log_marginals(
+    codebook: Codebook, hyper: Hyper, sums: RowSums, power: float = 1.0
 ) -> Array:
     """Log marginal likelihood m[R, d] of each column in each leaf region, in scope or not.
 
@@ -39,7 +39,7 @@ def region_evidence(
     -------
     ndarray of shape (columns, leaf regions)
     """
-    leaves = dictionary.leaves
+    leaves = codebook.leaves
     regions = sums.statistics[0].shape[2]
     evidence = np.zeros((len(leaves.columns), regions))
     for g, group in enumerate(leaves.groups):
@@ -47,31 +47,31 @@ def region_evidence(
         if group.family.one_hot and power == 1.0:
             marginal = np.empty((len(group), regions))
             run_tasks(
-                categorical_evidence, len(group), marginal, prior[:, 0, 0], sums.statistics[g]
+                categorical_log_marginals, len(group), marginal, prior[:, 0, 0], sums.statistics[g]
             )
             evidence[group.columns] += marginal
             continue
         chunk = max(1, _CHUNK_CELLS // sums.statistics[g][0].size)
         for start in range(0, len(group), chunk):
             members = slice(start, start + chunk)
-            slots = _unscaled(dictionary, g, sums)[members]
+            slots = _unscaled(codebook, g, sums)[members]
             n, totals = counts_and_totals(group, slots, power)
             marginal = group.family.log_marginal(prior[members], n, totals).sum(axis=2)
             evidence[group.columns[members]] += marginal
     if leaves.mixed.size:
-        evidence[leaves.mixed] += _mixing_evidence(dictionary, hyper, sums)
+        evidence[leaves.mixed] += _mixing_log_marginals(codebook, hyper, sums)
     return evidence
 
 
-def _unscaled(dictionary: Dictionary, g: int, sums: RowSums) -> NDArray[Any]:
+def _unscaled(codebook: Codebook, g: int, sums: RowSums) -> NDArray[Any]:
     """Statistics of a group for every leaf region; shape (g, leaf regions, leaves, slots)."""
-    return unscale(dictionary, g, np.moveaxis(sums.statistics[g], 1, 3))
+    return unscale(codebook, g, np.moveaxis(sums.statistics[g], 1, 3))
 
 
-def _mixing_evidence(dictionary: Dictionary, hyper: Hyper, sums: RowSums) -> Array:
-    leaves = dictionary.leaves
-    statistics = tuple(_unscaled(dictionary, g, sums) for g in range(len(leaves.groups)))
-    counts = model_counts(leaves, statistics)
+def _mixing_log_marginals(codebook: Codebook, hyper: Hyper, sums: RowSums) -> Array:
+    leaves = codebook.leaves
+    statistics = tuple(_unscaled(codebook, g, sums) for g in range(len(leaves.groups)))
+    counts = family_counts(leaves, statistics)
     return log_dirichlet_multinomial(mixing_concentration(leaves, hyper.mixing), counts).sum(axis=2)
 
 
@@ -93,7 +93,7 @@ def draw_scopes(rng: np.random.Generator, scope: Scope, evidence: Array, beta: f
     scope : Scope
         The current scope; partitions that a column does not reach keep their entries.
     evidence : ndarray of shape (columns, leaf regions)
-        From `region_evidence`.
+        From `region_log_marginals`.
     beta : float
     """
     graph = scope.graph

@@ -16,7 +16,7 @@ from bayesspn.arrays import Array
 from bayesspn.engine.row_sums import Statistics
 from bayesspn.leaves.columns import LeafGroup, Leaves
 from bayesspn.model.generative import Hyper
-from bayesspn.rows.codebook import Dictionary
+from bayesspn.rows.codebook import Codebook
 from bayesspn.scopes import Scope
 
 
@@ -54,33 +54,33 @@ def counts_and_totals(
     return (n, totals) if power == 1.0 else (power * n, power * totals)
 
 
-def statistics_in_scope(dictionary: Dictionary, scope: Scope, statistics: Statistics) -> Statistics:
+def statistics_in_scope(codebook: Codebook, scope: Scope, statistics: Statistics) -> Statistics:
     """Pick each column's own leaf regions out of (g, slots, leaf regions, leaves), unscaled."""
     chosen = []
-    for g, group in enumerate(dictionary.leaves.groups):
+    for g, group in enumerate(codebook.leaves.groups):
         regions = scope.leaf_regions[group.columns]
         members = np.arange(len(group))[:, None]
         # advanced indices around a slice put (member, path) first: (g, paths, slots, leaves)
         values = np.moveaxis(statistics[g][members, :, regions], 2, 3)
-        chosen.append(unscale(dictionary, g, values))
+        chosen.append(unscale(codebook, g, values))
     return tuple(chosen)
 
 
-def unscale(dictionary: Dictionary, group: int, scaled: NDArray[Any]) -> NDArray[Any]:
+def unscale(codebook: Codebook, group: int, scaled: NDArray[Any]) -> NDArray[Any]:
     """Undo the integer scaling of statistics (g, ..., slots) of a leaf group."""
-    if dictionary.leaves.groups[group].family.one_hot:
+    if codebook.leaves.groups[group].family.one_hot:
         return np.ascontiguousarray(scaled, dtype=np.int32)
-    exponents = dictionary.exponents[group]
+    exponents = codebook.exponents[group]
     shape = (len(exponents), *(1,) * (scaled.ndim - 2), exponents.shape[1])
     unscaled = np.ldexp(scaled.astype(np.float64), -exponents.reshape(shape))
     # sums depend on how memory lies: as it would after a file or another process
     return np.ascontiguousarray(unscaled)
 
 
-def model_counts(leaves: Leaves, statistics: Statistics) -> Array:
-    """Cells that each likelihood model owns, (mixed columns, models, ...) from (g, ..., slots)."""
+def family_counts(leaves: Leaves, statistics: Statistics) -> Array:
+    """Cells that each family owns, (mixed columns, families, ...) from (g, ..., slots)."""
     shape = statistics[0].shape[1:-1]
-    counts = np.zeros((len(leaves.mixed), leaves.max_models, *shape))
+    counts = np.zeros((len(leaves.mixed), leaves.max_families, *shape))
     for member, column in enumerate(leaves.mixed):
         for m, (g, position) in enumerate(leaves.places[column]):
             counts[member, m] = counts_and_totals(leaves.groups[g], statistics[g][position])[0]
@@ -88,7 +88,7 @@ def model_counts(leaves: Leaves, statistics: Statistics) -> Array:
 
 
 def mixing_concentration(leaves: Leaves, mixing: Array) -> Array:
-    """Dirichlet parameters of ω, 0 where a column has fewer models; (mixed columns, models)."""
+    """Dirichlet parameters of ω, 0 where a column has fewer models; (mixed columns, families)."""
     n_models = np.array([len(leaves.columns[d].families) for d in leaves.mixed], dtype=int)
-    present = np.arange(leaves.max_models) < n_models[:, None]
+    present = np.arange(leaves.max_families) < n_models[:, None]
     return np.where(present, mixing[:, None], 0.0)

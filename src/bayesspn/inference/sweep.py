@@ -12,9 +12,9 @@ import numpy as np
 
 from bayesspn.engine.row_sums import Address, RowSums
 from bayesspn.engine.shards import Shards
-from bayesspn.inference.circuits import draw_parameters, reach_components
+from bayesspn.inference.circuits import draw_active_components, draw_parameters
 from bayesspn.inference.concentrations import draw_alpha, draw_beta, draw_mixing
-from bayesspn.inference.infinite.collapsed_gibbs import reseat_rows
+from bayesspn.inference.infinite.collapsed_gibbs import resample_rows
 from bayesspn.inference.infinite.components import (
     blocks_of,
     component_edges,
@@ -22,15 +22,15 @@ from bayesspn.inference.infinite.components import (
     take_from_scope,
     take_from_sums,
 )
-from bayesspn.inference.infinite.split_merge import exchange_blocks
+from bayesspn.inference.infinite.split_merge import split_merge_blocks
 from bayesspn.inference.infinite.stick_breaking import draw_concentration
 from bayesspn.inference.leaf_priors import draw_leaf_priors
-from bayesspn.inference.scopes import draw_scopes, region_evidence
+from bayesspn.inference.scopes import draw_scopes, region_log_marginals
 from bayesspn.inference.state import State, statistics_in_scope
 from bayesspn.model.circuit import Circuit
 from bayesspn.model.generative import Hyper, Model
 from bayesspn.numerics.random_numbers import Key, Stream
-from bayesspn.rows.codebook import Dictionary
+from bayesspn.rows.codebook import Codebook
 from bayesspn.scopes import Scope
 
 
@@ -81,12 +81,12 @@ def draw_sweep(
         The rows.
     state : State
     """
-    reach = reach_components(key.generator(sweep, Stream.COMPONENTS), model, state)
-    circuit = draw_parameters(key, sweep, model, reach)
-    if reach.complete:
+    active = draw_active_components(key.generator(sweep, Stream.COMPONENTS), model, state)
+    circuit = draw_parameters(key, sweep, model, active)
+    if active.complete:
         return draw_rest(key, sweep, model, shards, state.hyper, circuit)
     sums = shards.row_pass(circuit, Address(key.words(), sweep))
-    state = exchange_blocks(key.generator(sweep, Stream.EXCHANGES), model, state)
+    state = split_merge_blocks(key.generator(sweep, Stream.EXCHANGES), model, state)
     state = state._replace(hyper=draw_hyper_parameters(key, sweep, model, state))
     return state, SweepInfo(sums.log_likelihood / shards.n_rows, 0)
 
@@ -103,14 +103,14 @@ def draw_rest(
     log_likelihood = sums.log_likelihood / shards.n_rows
     before = circuit.scope
     if model.infinite:
-        before, sums = reseat_rows(key, sweep, model, shards, hyper, circuit, sums)
+        before, sums = resample_rows(key, sweep, model, shards, hyper, circuit, sums)
         blocks = blocks_of(model, np.flatnonzero(component_sizes(model, sums.edge_counts)))
         sums = take_from_sums(before, sums, blocks)
         before = take_from_scope(model, before, blocks)
-    state = place_columns(key, sweep, shards.dictionary, hyper, before, sums, power)
+    state = place_columns(key, sweep, shards.codebook, hyper, before, sums, power)
     changes = int((state.scope.leaf_regions != before.leaf_regions).sum())
     if model.infinite:
-        state = exchange_blocks(key.generator(sweep, Stream.EXCHANGES), model, state)
+        state = split_merge_blocks(key.generator(sweep, Stream.EXCHANGES), model, state)
     state = state._replace(hyper=draw_hyper_parameters(key, sweep, model, state, power))
     return state, SweepInfo(log_likelihood, changes)
 
@@ -118,15 +118,15 @@ def draw_rest(
 def place_columns(
     key: Key,
     sweep: int,
-    dictionary: Dictionary,
+    codebook: Codebook,
     hyper: Hyper,
     scope: Scope,
     sums: RowSums,
     power: float = 1.0,
 ) -> State:
     """Draw y given what z and s of the rows add up to."""
-    evidence = region_evidence(dictionary, hyper, sums, power)
+    evidence = region_log_marginals(codebook, hyper, sums, power)
     rng = key.generator(sweep, Stream.SCOPES)
     scope = draw_scopes(rng, scope, evidence, float(hyper.beta[0]))
-    statistics = statistics_in_scope(dictionary, scope, sums.statistics)
+    statistics = statistics_in_scope(codebook, scope, sums.statistics)
     return State(scope, hyper, sums.edge_counts, statistics)

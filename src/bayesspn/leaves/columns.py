@@ -1,4 +1,4 @@
-"""Columns: what each dimension of the table is, and the likelihood models that its leaves mix.
+"""Columns: what each dimension of the table is, and the likelihood families that its leaves mix.
 
 A `Column` fixes the measure, the candidate families and their scale. `Leaves` arranges all
 (column, family) pairs into groups of equal shape, so that every step of the sampler handles all
@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesspn.arrays import Array
+from bayesspn.arrays import Array, IntArray
 from bayesspn.leaves import FAMILIES, Family
 
 #: Prior strength of the leaves in pseudo-observations: Beta(½, ½) and the like.
@@ -41,7 +41,7 @@ class Column:
     name : str
         The column's name, used in messages.
     families : tuple of str
-        Candidate likelihood models; a leaf mixes over them if there are several.
+        Candidate likelihood families; a leaf mixes over them if there are several.
     n_categories : int
         Number of categories; 0 for families without any.
     resolution : float
@@ -65,10 +65,10 @@ class Column:
     @property
     def discrete(self) -> bool:
         """Whether the column has probability masses rather than densities."""
-        return self.models[0].measure == "discrete"
+        return self.likelihoods[0].measure == "discrete"
 
     @property
-    def models(self) -> tuple[Family, ...]:
+    def likelihoods(self) -> tuple[Family, ...]:
         """The candidate families themselves."""
         return tuple(FAMILIES[name] for name in self.families)
 
@@ -83,13 +83,13 @@ class Column:
         if self.n_categories:
             return 0.0, self.n_categories - 1.0
         width = (high - low) or abs(high) or 1.0
-        positive = all(family.invalid(np.array([-1.0]), 0)[0] for family in self.models)
+        positive = all(family.invalid(np.array([-1.0]), 0)[0] for family in self.likelihoods)
         least = 0.0 if positive else -_LARGEST
         return max(low - width, least), min(high + width, _LARGEST)
 
-    def features(self, model: int, values: Array) -> tuple[Array, Array]:
+    def features(self, number: int, values: Array) -> tuple[Array, Array]:
         """Statistics T (values, t) and log base measure h (values,), −inf off the support."""
-        family, constants = self.models[model], self.constants[model]
+        family, constants = self.likelihoods[number], self.constants[number]
         invalid = family.invalid(values, self.n_categories)
         safe = np.where(invalid, 1.0, values)
         statistics = family.statistics(safe, constants)
@@ -114,7 +114,7 @@ def describe_column(
     values : ndarray of shape (rows,)
         NaN marks missing cells.
     families : str or sequence of str
-        Candidate likelihood models, all discrete or all continuous.
+        Candidate likelihood families, all discrete or all continuous.
     n_categories : int, default=None
         Number of categories; one more than the largest value if not given.
     resolution : float, default=None
@@ -130,7 +130,7 @@ def describe_column(
     """
     names = (families,) if isinstance(families, str) else tuple(families)
     _check_families(name, names)
-    models = [FAMILIES[family_name] for family_name in names]
+    likelihoods = [FAMILIES[family_name] for family_name in names]
     if not np.isfinite(gamma) or gamma <= 0:
         raise ValueError(f"column {name!r}: gamma must be positive and finite, got {gamma!r}")
     values = np.asarray(values, dtype=np.float64)
@@ -141,16 +141,16 @@ def describe_column(
         infinite = distinct[np.isinf(distinct)][0]
         raise ValueError(f"column {name!r}: value {infinite:g} is infinite; use NaN for missing")
     categories = 0
-    if any(family.one_hot for family in models):
+    if any(family.one_hot for family in likelihoods):
         categories = _count_categories(name, distinct, n_categories)
-    for family in models:
+    for family in likelihoods:
         outside = family.invalid(distinct, categories)
         if outside.any():
             raise ValueError(
                 f"column {name!r}: value {distinct[outside][0]:g} is outside the support of the "
                 f"{family.name} family"
             )
-    if models[0].measure == "discrete":
+    if likelihoods[0].measure == "discrete":
         resolution = 0.0
     elif resolution is None:
         resolution = smallest_gap(distinct)
@@ -160,7 +160,7 @@ def describe_column(
         )
     weights = counts.astype(np.float64)
     constants = tuple(
-        family.constants(distinct, weights, resolution, categories) for family in models
+        family.constants(distinct, weights, resolution, categories) for family in likelihoods
     )
     observed = (float(distinct[0]) + 0.0, float(distinct[-1]) + 0.0)  # no negative zero
     return Column(name, names, categories, float(resolution), constants, observed, gamma)
@@ -222,8 +222,8 @@ class LeafGroup:
     family : Family
     columns : ndarray of shape (g,)
         The column of each member.
-    models : ndarray of shape (g,)
-        The position of the family among the column's models.
+    family_numbers : ndarray of shape (g,)
+        The position of the family among the column's families.
     constants : ndarray of shape (g, c)
     center, spread : ndarray of shape (g, f)
         Hyper-prior of the prior's coordinates φ: independent normals.
@@ -233,7 +233,7 @@ class LeafGroup:
 
     family: Family
     columns: NDArray[np.int64]
-    models: NDArray[np.int64]
+    family_numbers: IntArray
     constants: Array
     center: Array
     spread: Array
@@ -272,7 +272,7 @@ class Leaves:
         """(column, model) pairs grouped by family and number of statistics."""
         members: dict[tuple[str, int], list[tuple[int, int]]] = {}
         for d, column in enumerate(self.columns):
-            for m, family in enumerate(column.models):
+            for m, family in enumerate(column.likelihoods):
                 width = column.n_categories if family.one_hot else 0
                 members.setdefault((family.name, width), []).append((d, m))
         return tuple(self._group(name, pairs) for (name, _), pairs in sorted(members.items()))
@@ -283,7 +283,7 @@ class Leaves:
         return LeafGroup(
             family=family,
             columns=np.array([d for d, _ in pairs]),
-            models=np.array([m for _, m in pairs]),
+            family_numbers=np.array([m for _, m in pairs]),
             constants=np.stack([constants for _, constants in chosen]),
             center=np.stack([family.prior_center(c.gamma, k) for c, k in chosen]),
             spread=np.stack([family.prior_spread(k) for _, k in chosen]),
@@ -295,16 +295,18 @@ class Leaves:
         """For every column and model: (group, position in the group)."""
         places: list[dict[int, tuple[int, int]]] = [{} for _ in self.columns]
         for g, group in enumerate(self.groups):
-            for position, (d, m) in enumerate(zip(group.columns, group.models, strict=True)):
+            for position, (d, m) in enumerate(
+                zip(group.columns, group.family_numbers, strict=True)
+            ):
                 places[d][int(m)] = (g, position)
         return tuple(tuple(entry[m] for m in range(len(entry))) for entry in places)
 
     @cached_property
     def mixed(self) -> NDArray[np.int64]:
-        """Columns whose leaves mix over several likelihood models."""
+        """Columns whose leaves mix over several likelihood families."""
         return np.array([d for d, c in enumerate(self.columns) if len(c.families) > 1], dtype=int)
 
     @cached_property
-    def max_models(self) -> int:
-        """Largest number of likelihood models of a column."""
+    def max_families(self) -> int:
+        """Largest number of likelihood families of a column."""
         return max(len(column.families) for column in self.columns)

@@ -25,9 +25,9 @@ class NaturalForm(NamedTuple):
 
     Attributes
     ----------
-    constant : ndarray of shape (models, paths, leaves)
+    constant : ndarray of shape (families, paths, leaves)
         Log mixing weight less log partition, to the power of the densities.
-    eta : ndarray of shape (models, t, paths, leaves)
+    eta : ndarray of shape (families, t, paths, leaves)
         Natural parameters, zeros where a model has fewer statistics than others.
     """
 
@@ -36,7 +36,7 @@ class NaturalForm(NamedTuple):
 
 
 class LeafDensities(Protocol):
-    """Log densities of single likelihood models, and the log weights that mix them."""
+    """Log densities of single likelihood families, and the log weights that mix them."""
 
     @property
     def leaves(self) -> Leaves:
@@ -44,22 +44,22 @@ class LeafDensities(Protocol):
 
     @property
     def log_mixing(self) -> Array:
-        """Log ω of the mixed columns; shape (mixed columns, models, paths, leaves)."""
+        """Log ω of the mixed columns; shape (mixed columns, families, paths, leaves)."""
 
     @property
     def power(self) -> float:
-        """Power to which the densities of likelihood models are raised; 1 but in tempering."""
+        """Power to which the densities of likelihood families are raised; 1 but in tempering."""
 
     def log_probabilities(self, group: int) -> Array:
         """Log probabilities of a one-hot group; shape (g, paths, leaves, categories)."""
 
-    def log_model_density(self, column: int, model: int, values: Array) -> Array:
-        """Log density of one likelihood model; shape (values, paths, leaves)."""
+    def log_family_density(self, column: int, number: int, values: Array) -> Array:
+        """Log density of one likelihood family; shape (values, paths, leaves)."""
 
-    def log_model_mass(self, column: int, model: int, low: Array, high: Array) -> Array:
+    def log_family_mass(self, column: int, number: int, low: Array, high: Array) -> Array:
         """Log probability of low ≤ x ≤ high, which broadcast against (paths, leaves)."""
 
-    def model_moments(self, column: int, model: int, low: Array, high: Array) -> Array:
+    def family_moments(self, column: int, number: int, low: Array, high: Array) -> Array:
         """E[x^k; low ≤ x ≤ high] for k = 0, 1, 2; shape (3, …, paths, leaves)."""
 
     def select(self, column: int, path: Index, leaf: Index) -> Self:
@@ -72,9 +72,9 @@ class LeafDensities(Protocol):
         """The column's leaves as exponential families, if they are."""
 
     def draw_values(
-        self, rng: np.random.Generator, column: int, model: int, path: Index, leaf: Index
+        self, rng: np.random.Generator, column: int, number: int, path: Index, leaf: Index
     ) -> Array:
-        """Draw one value of a column from a likelihood model of each (path, leaf) pair."""
+        """Draw one value of a column from a likelihood family of each (path, leaf) pair."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,9 +88,9 @@ class DrawnLeaves:
         Natural parameters η(θ), per leaf group.
     log_partition : tuple of ndarray of shape (g, paths, leaves)
         A(θ).
-    log_mixing : ndarray of shape (mixed columns, models, paths, leaves)
+    log_mixing : ndarray of shape (mixed columns, families, paths, leaves)
     power : float, default=1.0
-        Power to which the densities of likelihood models are raised, as tempering needs; mixing
+        Power to which the densities of likelihood families are raised, as tempering needs; mixing
         weights stay as they are.
     """
 
@@ -104,10 +104,10 @@ class DrawnLeaves:
         """Log probabilities of a one-hot group; shape (g, paths, leaves, categories)."""
         return self.eta[group] if self.power == 1.0 else self.power * self.eta[group]
 
-    def log_model_density(self, column: int, model: int, values: Array) -> Array:
-        """Log density of one likelihood model; shape (values, paths, leaves)."""
-        group, position = self.leaves.places[column][model]
-        statistics, log_base = self.leaves.columns[column].features(model, values)
+    def log_family_density(self, column: int, number: int, values: Array) -> Array:
+        """Log density of one likelihood family; shape (values, paths, leaves)."""
+        group, position = self.leaves.places[column][number]
+        statistics, log_base = self.leaves.columns[column].features(number, values)
         eta = self.eta[group][position]
         density = log_base[:, None, None] - self.log_partition[group][position]
         if self.leaves.groups[group].family.one_hot:
@@ -118,16 +118,16 @@ class DrawnLeaves:
                 density += statistics[:, k, None, None] * eta[..., k]
         return density if self.power == 1.0 else self.power * density
 
-    def log_model_mass(self, column: int, model: int, low: Array, high: Array) -> Array:
+    def log_family_mass(self, column: int, number: int, low: Array, high: Array) -> Array:
         """Log probability of low ≤ x ≤ high, which broadcast against (paths, leaves)."""
-        group, position = self.leaves.places[column][model]
+        group, position = self.leaves.places[column][number]
         described = self.leaves.groups[group]
         eta, constants = self.eta[group][position], described.constants[position]
         return described.family.log_mass(eta, low, high, constants)
 
-    def model_moments(self, column: int, model: int, low: Array, high: Array) -> Array:
+    def family_moments(self, column: int, number: int, low: Array, high: Array) -> Array:
         """E[x^k; low ≤ x ≤ high] for k = 0, 1, 2; shape (3, …, paths, leaves)."""
-        group, position = self.leaves.places[column][model]
+        group, position = self.leaves.places[column][number]
         described = self.leaves.groups[group]
         eta, constants = self.eta[group][position], described.constants[position]
         return described.family.moments(eta, low, high, constants)
@@ -164,10 +164,10 @@ class DrawnLeaves:
         return NaturalForm(constant, eta)
 
     def draw_values(
-        self, rng: np.random.Generator, column: int, model: int, path: Index, leaf: Index
+        self, rng: np.random.Generator, column: int, number: int, path: Index, leaf: Index
     ) -> Array:
-        """Draw one value of a column from a likelihood model of each (path, leaf) pair."""
-        group, position = self.leaves.places[column][model]
+        """Draw one value of a column from a likelihood family of each (path, leaf) pair."""
+        group, position = self.leaves.places[column][number]
         eta = self.eta[group][position][path, leaf]
         described = self.leaves.groups[group]
         return described.family.draw_values(rng, eta, described.constants[position])
@@ -182,7 +182,7 @@ class PredictiveLeaves:
     leaves : Leaves
     hyper : tuple of ndarray of shape (g, paths, leaves, h)
         Hyper-parameters of the posterior of θ, per leaf group.
-    log_mixing : ndarray of shape (mixed columns, models, paths, leaves)
+    log_mixing : ndarray of shape (mixed columns, families, paths, leaves)
         Log posterior means of ω.
     """
 
@@ -200,23 +200,23 @@ class PredictiveLeaves:
         hyper = self.hyper[group]
         return np.log(hyper) - np.log(hyper.sum(axis=-1, keepdims=True))
 
-    def log_model_density(self, column: int, model: int, values: Array) -> Array:
-        """Log density of one likelihood model; shape (values, paths, leaves)."""
-        group, position = self.leaves.places[column][model]
-        features = self.leaves.columns[column].features(model, values)
+    def log_family_density(self, column: int, number: int, values: Array) -> Array:
+        """Log density of one likelihood family; shape (values, paths, leaves)."""
+        group, position = self.leaves.places[column][number]
+        features = self.leaves.columns[column].features(number, values)
         family = self.leaves.groups[group].family
         return np.moveaxis(family.log_predictive(self.hyper[group][position], *features), -1, 0)
 
-    def log_model_mass(self, column: int, model: int, low: Array, high: Array) -> Array:
+    def log_family_mass(self, column: int, number: int, low: Array, high: Array) -> Array:
         """Log probability of low ≤ x ≤ high, which broadcast against (paths, leaves)."""
-        group, position = self.leaves.places[column][model]
+        group, position = self.leaves.places[column][number]
         described = self.leaves.groups[group]
         hyper, constants = self.hyper[group][position], described.constants[position]
         return described.family.log_mass_predictive(hyper, low, high, constants)
 
-    def model_moments(self, column: int, model: int, low: Array, high: Array) -> Array:
+    def family_moments(self, column: int, number: int, low: Array, high: Array) -> Array:
         """E[x^k; low ≤ x ≤ high] for k = 0, 1, 2; shape (3, …, paths, leaves)."""
-        group, position = self.leaves.places[column][model]
+        group, position = self.leaves.places[column][number]
         described = self.leaves.groups[group]
         hyper, constants = self.hyper[group][position], described.constants[position]
         return described.family.moments_predictive(hyper, low, high, constants)
@@ -238,10 +238,10 @@ class PredictiveLeaves:
         return None
 
     def draw_values(
-        self, rng: np.random.Generator, column: int, model: int, path: Index, leaf: Index
+        self, rng: np.random.Generator, column: int, number: int, path: Index, leaf: Index
     ) -> Array:
-        """Draw one value of a column from a likelihood model of each (path, leaf) pair."""
-        group, position = self.leaves.places[column][model]
+        """Draw one value of a column from a likelihood family of each (path, leaf) pair."""
+        group, position = self.leaves.places[column][number]
         hyper = self.hyper[group][position][path, leaf]
         described = self.leaves.groups[group]
         return described.family.draw_predictive(rng, hyper, described.constants[position])
@@ -260,20 +260,20 @@ def _select(
 def _select_mixing(
     leaves: Leaves, column: int, log_mixing: Array, path: Index, leaf: Index
 ) -> Array:
-    models = len(leaves.columns[column].families)
-    if models == 1:
+    families = len(leaves.columns[column].families)
+    if families == 1:
         return np.zeros((0, 1, len(path), 1))
     member = int(np.searchsorted(leaves.mixed, column))
-    return log_mixing[member][:models, path, leaf][None, :, :, None]
+    return log_mixing[member][:families, path, leaf][None, :, :, None]
 
 
 def _log_mixing(densities: LeafDensities, column: int) -> Array:
-    """Log ω of a column; shape (models, paths, leaves), or (1, 1, 1) for a single model."""
-    models = len(densities.leaves.columns[column].families)
-    if models == 1:
+    """Log ω of a column; shape (families, paths, leaves), or (1, 1, 1) for a single model."""
+    families = len(densities.leaves.columns[column].families)
+    if families == 1:
         return np.zeros((1, 1, 1))
     member = int(np.searchsorted(densities.leaves.mixed, column))
-    return densities.log_mixing[member, :models]
+    return densities.log_mixing[member, :families]
 
 
 def log_mass(densities: LeafDensities, column: int, low: Array, high: Array) -> Array:
@@ -291,7 +291,7 @@ def log_mass(densities: LeafDensities, column: int, low: Array, high: Array) -> 
     ndarray of shape (…, paths, leaves)
     """
     parts = [
-        mixing + densities.log_model_mass(column, m, low, high)
+        mixing + densities.log_family_mass(column, m, low, high)
         for m, mixing in enumerate(_log_mixing(densities, column))
     ]
     return reduce(np.logaddexp, parts)
@@ -300,24 +300,24 @@ def log_mass(densities: LeafDensities, column: int, low: Array, high: Array) -> 
 def moments(densities: LeafDensities, column: int, low: Array, high: Array) -> Array:
     """E[x^k; low ≤ x ≤ high] of a column's leaves for k = 0, 1, 2; shape (3, …, paths, leaves)."""
     parts = [
-        np.exp(mixing) * densities.model_moments(column, m, low, high)
+        np.exp(mixing) * densities.family_moments(column, m, low, high)
         for m, mixing in enumerate(_log_mixing(densities, column))
     ]
     return reduce(np.add, parts)
 
 
-def log_model_parts(densities: LeafDensities, column: int, values: Array) -> Array:
-    """Log ω + log density of each model of a column; shape (values, models, paths, leaves)."""
+def log_family_parts(densities: LeafDensities, column: int, values: Array) -> Array:
+    """Log ω + log density of each model of a column; shape (values, families, paths, leaves)."""
     parts = [
-        mixing + densities.log_model_density(column, m, values)
+        mixing + densities.log_family_density(column, m, values)
         for m, mixing in enumerate(_log_mixing(densities, column))
     ]
     return np.stack(parts, axis=1)
 
 
 def log_density(densities: LeafDensities, column: int, values: Array) -> Array:
-    """Log density of a column's leaves, summed over likelihood models; (values, paths, leaves)."""
-    parts = log_model_parts(densities, column, values)
+    """Log density of a column's leaves, summed over families; (values, paths, leaves)."""
+    parts = log_family_parts(densities, column, values)
     total = parts[:, 0]
     for m in range(1, parts.shape[1]):
         total = np.logaddexp(total, parts[:, m])
@@ -327,14 +327,14 @@ def log_density(densities: LeafDensities, column: int, values: Array) -> Array:
 def draw_cells(
     rng: np.random.Generator, densities: LeafDensities, column: int, path: Index, leaf: Index
 ) -> Array:
-    """One value of a column for each (path, leaf) pair: the likelihood model, then the value."""
-    model = np.zeros(len(path), dtype=np.int64)
+    """One value of a column for each (path, leaf) pair: the likelihood family, then the value."""
+    number = np.zeros(len(path), dtype=np.int64)
     log_mixing = _log_mixing(densities, column)
     if len(log_mixing) > 1:
         weights = np.cumsum(np.exp(log_mixing[:, path, leaf]), axis=0)
-        model = (rng.random(len(path)) * weights[-1] >= weights).sum(axis=0)
+        number = (rng.random(len(path)) * weights[-1] >= weights).sum(axis=0)
     values = np.empty(len(path))
     for m in range(len(log_mixing)):
-        own = np.flatnonzero(model == m)
+        own = np.flatnonzero(number == m)
         values[own] = densities.draw_values(rng, column, m, path[own], leaf[own])
     return values

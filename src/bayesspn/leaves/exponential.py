@@ -8,7 +8,11 @@ from numpy.typing import NDArray
 from bayesspn.arrays import Array, join_last, split_last
 from bayesspn.leaves.family import Family
 from bayesspn.leaves.intervals.exponential import exponential_moments, log_survival_mass
-from bayesspn.leaves.intervals.quadrature import EXPONENTIAL, heavy_moments, log_heavy_mass
+from bayesspn.leaves.intervals.quadrature import (
+    EXPONENTIAL,
+    log_predictive_mass,
+    predictive_moments,
+)
 from bayesspn.numerics.gamma_variates import draw_limited_gamma
 from bayesspn.numerics.special_functions import log_gamma, log_gammainc
 
@@ -85,7 +89,7 @@ class Exponential(Family):
     def log_mass_predictive(
         self, hyper: Array, low: Array | float, high: Array | float, constants: Array
     ) -> Array:
-        return log_heavy_mass(EXPONENTIAL, hyper, low, high, constants)
+        return log_predictive_mass(EXPONENTIAL, hyper, low, high, constants)
 
     def moments(
         self, eta: Array, low: Array | float, high: Array | float, constants: Array
@@ -97,4 +101,4 @@ class Exponential(Family):
     def moments_predictive(
         self, hyper: Array, low: Array | float, high: Array | float, constants: Array
     ) -> Array:
-        return heavy_moments(EXPONENTIAL, hyper, low, high, constants)
+        return predictive_moments(EXPONENTIAL, hyper, low, high, constants)

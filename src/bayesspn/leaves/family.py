@@ -25,7 +25,7 @@ Measure = Literal["discrete", "continuous"]
 
 
 class Family(ABC):
-    """A likelihood model for one column, with its conjugate prior.
+    """A likelihood family for one column, with its conjugate prior.
 
     Attributes
     ----------

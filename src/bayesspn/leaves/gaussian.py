@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from bayesspn.arrays import Array, join_last, split_last
 from bayesspn.leaves.family import Family
 from bayesspn.leaves.intervals.normal import log_normal_mass, normal_moments
-from bayesspn.leaves.intervals.quadrature import GAUSSIAN, heavy_moments, log_heavy_mass
+from bayesspn.leaves.intervals.quadrature import GAUSSIAN, log_predictive_mass, predictive_moments
 from bayesspn.numerics.gamma_variates import draw_limited_gamma
 from bayesspn.numerics.special_functions import log_gamma, log_gammainc
 
@@ -144,7 +144,7 @@ class Gaussian(Family):
     def log_mass_predictive(
         self, hyper: Array, low: Array | float, high: Array | float, constants: Array
     ) -> Array:
-        return log_heavy_mass(self._tails, hyper, low, high, constants)
+        return log_predictive_mass(self._tails, hyper, low, high, constants)
 
     def moments(
         self, eta: Array, low: Array | float, high: Array | float, constants: Array
@@ -158,7 +158,7 @@ class Gaussian(Family):
     def moments_predictive(
         self, hyper: Array, low: Array | float, high: Array | float, constants: Array
     ) -> Array:
-        return heavy_moments(self._tails, hyper, low, high, constants)
+        return predictive_moments(self._tails, hyper, low, high, constants)
 
 
 def _surely_unlimited(a: Array) -> Array:

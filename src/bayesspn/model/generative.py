@@ -63,7 +63,7 @@ class Hyper(NamedTuple):
     beta : ndarray of shape (1,)
         Concentration of the scope choices.
     mixing : ndarray of shape (mixed columns,)
-        Concentration of the weights ω over likelihood models.
+        Concentration of the weights ω over likelihood families.
     phi : tuple of ndarray of shape (g, f)
         Coordinates of the leaf priors, per leaf group.
     concentration : ndarray of shape (1,) or (0,)
@@ -90,7 +90,7 @@ class Model:
     beta : float or Learned
         Concentration of every partition's child probabilities.
     mixing : float or Learned
-        Concentration of the weights over likelihood models.
+        Concentration of the weights over likelihood families.
     learn_leaf_priors : bool, default=True
         Whether the leaf priors are sampled or stay at the columns' ``gamma``.
     concentration : float, Learned or None, default=None

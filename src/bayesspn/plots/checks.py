@@ -22,7 +22,7 @@ from bayesspn.plots.style import (
     make_axes,
     write_ticks,
 )
-from bayesspn.tables import QuestionError
+from bayesspn.questions.events import QuestionError
 
 if TYPE_CHECKING:
     from bayesspn.estimators.joint import JointModel

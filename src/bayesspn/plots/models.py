@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from bayesspn.arrays import Array
 from bayesspn.prediction.value_sets import ValueSet
-from bayesspn.tables import Schema, read_given
+from bayesspn.questions.events import read_given
+from bayesspn.tables import Schema
 from bayesspn.tables.encoding import encode_some
 from bayesspn.tables.files import as_pandas
 

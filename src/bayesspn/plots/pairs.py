@@ -12,7 +12,7 @@ from bayesspn.plots.columns import describe_given
 from bayesspn.plots.models import as_frame, check_model, column_of, matching_rows
 from bayesspn.plots.shapes import Shape, shape_of
 from bayesspn.plots.style import SHARES, explain, label, make_axes
-from bayesspn.tables import QuestionError
+from bayesspn.questions.events import QuestionError
 
 if TYPE_CHECKING:
     import pandas as pd

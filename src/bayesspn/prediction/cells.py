@@ -10,7 +10,7 @@ import numpy as np
 
 from bayesspn.arrays import Array
 from bayesspn.leaves.columns import Column
-from bayesspn.prediction.stacked import Networks
+from bayesspn.prediction.stacked import StackedCircuits
 
 #: Cells of a grid: intervals of a continuous column, whole numbers that have one of their own.
 CELLS = 100
@@ -19,13 +19,13 @@ _DRAWN_VALUES = 8192
 
 
 def cut_cells(
-    networks: Networks, column: int, leaf_weights: Array, cells: int
+    circuits: StackedCircuits, column: int, leaf_weights: Array, cells: int
 ) -> tuple[Array, Array]:
     """Divide a column into cells.
 
     Parameters
     ----------
-    networks : Networks
+    circuits : StackedCircuits
     column : int
     leaf_weights : ndarray of shape (draws, paths, leaves)
         Weights of the column's leaves in its marginal distribution under every draw.
@@ -37,11 +37,11 @@ def cut_cells(
     low, high : ndarray of shape (cells,)
         Ends of the cells, ascending; equal for single values. The outermost may be infinite.
     """
-    described = networks.leaves.columns[column]
+    described = circuits.leaves.columns[column]
     if described.n_categories:
         codes = np.arange(float(described.n_categories))
         return codes, codes
-    values = _draw_marginal(networks, column, leaf_weights)
+    values = _draw_marginal(circuits, column, leaf_weights)
     if described.discrete:
         starts = np.unique(np.quantile(values, np.linspace(0, 1, cells), method="nearest"))
         few = np.arange(min(cells, values.max() + 1))
@@ -110,10 +110,10 @@ def even_cells(column: Column, middle: tuple[float, float], cells: int) -> tuple
     return np.concatenate([[-np.inf], cuts]), np.concatenate([cuts, [np.inf]])
 
 
-def _draw_marginal(networks: Networks, column: int, leaf_weights: Array) -> Array:
+def _draw_marginal(circuits: StackedCircuits, column: int, leaf_weights: Array) -> Array:
     """Values from a column's marginal distribution; always the same ones."""
     rng = np.random.default_rng(0)
     upper = np.cumsum(leaf_weights.ravel())
     chosen = np.searchsorted(upper, rng.random(_DRAWN_VALUES) * upper[-1], side="right")
     path, leaf = np.divmod(np.minimum(chosen, len(upper) - 1), leaf_weights.shape[-1])
-    return networks.draw_values(rng, column, path, leaf)
+    return circuits.draw_values(rng, column, path, leaf)

@@ -1,7 +1,7 @@
-"""One piece of evidence, put to all networks: what each of them says about the rest.
+"""What all circuits of a posterior say given values, or sets of values, of some columns.
 
-An `Inquiry` of the predictive networks gives the answer; one of networks with drawn parameters
-gives its uncertainty, draw by draw.
+`ConditionalCircuits` of the predictive circuits give the answer to a question; those of circuits
+with drawn parameters give its uncertainty, draw by draw.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from bayesspn.prediction.mixtures import (
     mixtures_of_rows,
 )
 from bayesspn.prediction.passes import Evaluation, evaluate
-from bayesspn.prediction.stacked import Networks
-from bayesspn.prediction.value_sets import Evidence, ValueSet
+from bayesspn.prediction.stacked import StackedCircuits
+from bayesspn.prediction.value_sets import Given, ValueSet
 
 #: The mode is sought among all whole numbers if they are few, else around the highest leaves.
 _MOST_WHOLE = 4096
 _MOST_PEAKS = 48
 
 
-class ImpossibleEvidence(ValueError):
+class ImpossibleGiven(ValueError):
     """Evidence that has probability zero.
 
     Attributes
@@ -43,78 +43,78 @@ class ImpossibleEvidence(ValueError):
 
 
 @dataclass(frozen=True, eq=False)
-class Inquiry:
+class ConditionalCircuits:
     """Networks, and what is known.
 
     Parameters
     ----------
-    networks : Networks
-    evidence : dict of int to float or ValueSet
+    circuits : StackedCircuits
+    given : dict of int to float or ValueSet
         What is known of some columns.
     """
 
-    networks: Networks
-    evidence: Evidence
+    circuits: StackedCircuits
+    given: Given
 
     @cached_property
     def evaluation(self) -> Evaluation:
         """Values of all nodes given the evidence."""
-        return self._evaluate(self.evidence)
+        return self._evaluate(self.given)
 
-    def _evaluate(self, evidence: Evidence) -> Evaluation:
-        return evaluate(self.networks, *split_evidence(self.networks, evidence))
+    def _evaluate(self, given: Given) -> Evaluation:
+        return evaluate(self.circuits, *split_given(self.circuits, given))
 
     @property
-    def log_evidence(self) -> Array:
+    def log_probability(self) -> Array:
         """Log probability or density of the evidence under every draw; (draws,)."""
-        return self.evaluation.log_evidence[:, 0]
+        return self.evaluation.log_probability[:, 0]
 
     @cached_property
-    def draw_weights(self) -> Array:
+    def weights_of_draws(self) -> Array:
         """Weight of every draw given the evidence; (draws,).
 
         Raises
         ------
-        ImpossibleEvidence
+        ImpossibleGiven
             If no draw gives the evidence a positive probability.
         """
-        log_evidence = self.log_evidence
-        top = log_evidence.max()
+        log_probability = self.log_probability
+        top = log_probability.max()
         if np.isneginf(top):
-            raise ImpossibleEvidence(self._blame())
-        weights = np.exp(log_evidence - top)
+            raise ImpossibleGiven(self._blame())
+        weights = np.exp(log_probability - top)
         return weights / weights.sum()
 
     def _blame(self) -> tuple[int, ...]:
         """Smallest part of the evidence that is found to be impossible, one column if possible."""
-        for column, value in self.evidence.items():
+        for column, value in self.given.items():
             if self._impossible({column: value}):
                 return (column,)
-        blamed = dict(self.evidence)
-        for column in self.evidence:
+        blamed = dict(self.given)
+        for column in self.given:
             without = {other: value for other, value in blamed.items() if other != column}
             if self._impossible(without):
                 blamed = without
         return tuple(blamed)
 
-    def _impossible(self, evidence: Evidence) -> bool:
-        return bool(np.isneginf(self._evaluate(evidence).log_evidence).all())
+    def _impossible(self, given: Given) -> bool:
+        return bool(np.isneginf(self._evaluate(given).log_probability).all())
 
-    def log_joint(self, event: Evidence) -> Array:
+    def log_joint(self, event: Given) -> Array:
         """Log probability of evidence and event together, under every draw; (draws,)."""
-        joint = dict(self.evidence)
+        joint = dict(self.given)
         for column, wanted in event.items():
             known = joint.get(column)
             both = wanted if known is None else _both(known, wanted)
             if both is None or (isinstance(both, ValueSet) and both.empty):
-                return np.full(self.networks.n_draws, -np.inf)
+                return np.full(self.circuits.n_draws, -np.inf)
             joint[column] = both
-        return self._evaluate(joint).log_evidence[:, 0]
+        return self._evaluate(joint).log_probability[:, 0]
 
-    def probability(self, event: Evidence) -> Array:
+    def probability(self, event: Given) -> Array:
         """Probability of an event under every draw; NaN where the evidence is impossible."""
         with np.errstate(invalid="ignore"):
-            return np.exp(self.log_joint(event) - self.log_evidence)
+            return np.exp(self.log_joint(event) - self.log_probability)
 
     @cached_property
     def _visits(self) -> Array:
@@ -123,32 +123,32 @@ class Inquiry:
 
     def leaf_weights(self, column: int) -> Array:
         """Weights of a column's leaves under every draw; (draws, paths, leaves)."""
-        draws = np.arange(self.networks.n_draws)[:, None]
-        return self._visits[draws, self.networks.leaf_regions[:, column]]
+        draws = np.arange(self.circuits.n_draws)[:, None]
+        return self._visits[draws, self.circuits.leaf_regions[:, column]]
 
     def known(self, column: int) -> ValueSet:
         """Set that a column is known to lie in, if that is all that is known of it."""
-        value = self.evidence.get(column, EVERYTHING)
+        value = self.given.get(column, EVERYTHING)
         return value if isinstance(value, ValueSet) else EVERYTHING
 
     def exact(self, column: int) -> float | None:
         """Value that a column is known to have."""
-        value = self.evidence.get(column)
+        value = self.given.get(column)
         return None if isinstance(value, ValueSet) else value
 
     def _all_weights(self, column: int) -> Array:
         """Weights of a column's leaves over all draws; (draws, paths, leaves)."""
-        return self.draw_weights[:, None, None] * self.leaf_weights(column)
+        return self.weights_of_draws[:, None, None] * self.leaf_weights(column)
 
     def mixture(self, column: int, negligible: float = 1e-10) -> Mixtures:
         """Distribution of a column over all draws; one row. See `mixtures_of_rows`."""
         weights, known = self._all_weights(column), self.known(column)
-        return mixtures_of_rows(self.networks, column, weights[None], known, negligible)
+        return mixtures_of_rows(self.circuits, column, weights[None], known, negligible)
 
     def mixtures(self, column: int) -> Mixtures:
         """Distribution of a column under every draw that allows the evidence."""
         weights = self.leaf_weights(column)
-        return mixtures_of_draws(self.networks, column, weights, self.known(column))
+        return mixtures_of_draws(self.circuits, column, weights, self.known(column))
 
     def quantile(self, column: int, level: float) -> float:
         """Quantile of a column over all draws."""
@@ -159,15 +159,15 @@ class Inquiry:
             return float(self.mixture(column).quantile(np.array([level]))[0])
         # first the cell, by tabulated probabilities; then within the cell
         weights = self._all_weights(column)
-        low, high = Inquiry(self.networks, {}).cells(column)
-        masses = self.networks.masses(column, low, high)
+        low, high = ConditionalCircuits(self.circuits, {}).cells(column)
+        masses = self.circuits.masses(column, low, high)
         upper = np.cumsum(np.einsum("cdpi,dpi->c", masses, weights, optimize=True))
         cell = min(int(np.searchsorted(upper, level)), len(low) - 1)
         below = upper[cell - 1] if cell else 0.0
         inside = ValueSet.of([(low[cell], high[cell])])
         weights = masses[cell] * weights
         share = min((level - below) / weights.sum(), 1.0)
-        mixture = mixtures_of_rows(self.networks, column, weights[None] / weights.sum(), inside)
+        mixture = mixtures_of_rows(self.circuits, column, weights[None] / weights.sum(), inside)
         return float(mixture.quantile(np.array([share]))[0])
 
     def mode(self, column: int) -> float:
@@ -185,7 +185,7 @@ class Inquiry:
 
     def _mode_starts(self, column: int) -> Array:
         """Ascending values among which, or next to which, the mode is; (values,)."""
-        described, known = self.networks.leaves.columns[column], self.known(column)
+        described, known = self.circuits.leaves.columns[column], self.known(column)
         low, high = described.plausible
         low, high = max(low, known.low[0]), min(high, known.high[-1])
         if low > high:  # nothing but what is known
@@ -193,7 +193,7 @@ class Inquiry:
         if described.discrete and high - low <= _MOST_WHOLE:
             values = np.arange(np.ceil(low), np.floor(high) + 1)
             return values[known.contains(values)]
-        whole, first, second = self.networks.moments(column, ValueSet.of([described.plausible]))
+        whole, first, second = self.circuits.moments(column, ValueSet.of([described.plausible]))
         mean = np.divide(first, whole, out=np.full_like(whole, low), where=whole > 0)
         square = np.divide(second, whole, out=np.full_like(whole, low**2), where=whole > 0)
         spread = np.sqrt(np.maximum(square - mean**2, 0.0))
@@ -212,12 +212,12 @@ class Inquiry:
         """Ends of cells that a column is divided into; see `cut_cells`."""
 
         def cut() -> Array:
-            return np.stack(cut_cells(self.networks, column, self.leaf_weights(column), cells))
+            return np.stack(cut_cells(self.circuits, column, self.leaf_weights(column), cells))
 
-        if self.evidence:
+        if self.given:
             low, high = cut()
         else:
-            low, high = self.networks.remember((column, "cells", cells), cut)
+            low, high = self.circuits.remember((column, "cells", cells), cut)
         return low, high
 
     def cell_masses(self, column: int, low: Array, high: Array) -> Array:
@@ -226,7 +226,7 @@ class Inquiry:
         if exact is not None:
             # cells share their ends: the first that reaches up to the value holds it
             inside = np.arange(len(high)) == np.argmax(high >= exact)
-            return np.repeat(inside[:, None].astype(np.float64), self.networks.n_draws, axis=1)
+            return np.repeat(inside[:, None].astype(np.float64), self.circuits.n_draws, axis=1)
         masses = self.leaf_masses(column, low, high)
         return np.einsum("cdpi,dpi->cd", masses, self.leaf_weights(column), optimize=True)
 
@@ -237,10 +237,10 @@ class Inquiry:
         """
         known = self.known(column)
         if known is EVERYTHING:
-            return self.networks.masses(column, low, high)
-        whole = np.exp(self.networks.log_mass(column, known))
+            return self.circuits.masses(column, low, high)
+        whole = np.exp(self.circuits.log_mass(column, known))
         masses = np.zeros((len(low), *whole.shape))
-        discrete = self.networks.leaves.columns[column].discrete
+        discrete = self.circuits.leaves.columns[column].discrete
         everything = None
         for cell, ends in enumerate(zip(low, high, strict=True)):
             part = known.intersect(ValueSet.of([ends]))
@@ -249,33 +249,33 @@ class Inquiry:
             if (part.low[0], part.high[0]) == ends:
                 # tabulated for all cells, which many pieces of evidence share
                 if everything is None:
-                    everything = self.networks.masses(column, low, high)
+                    everything = self.circuits.masses(column, low, high)
                 masses[cell] = everything[cell]
             else:
-                masses[cell] = np.exp(self.networks.log_mass(column, part))
+                masses[cell] = np.exp(self.circuits.log_mass(column, part))
         return np.divide(masses, whole, out=np.zeros_like(masses), where=whole > 0)
 
     def moments(self, column: int) -> Array:
         """E[x^k] for k = 0, 1, 2 within the column's plausible range, by draw; (3, draws)."""
-        within = ValueSet.of([self.networks.leaves.columns[column].plausible])
+        within = ValueSet.of([self.circuits.leaves.columns[column].plausible])
         weights, known = self.leaf_weights(column), self.known(column)
         if known is EVERYTHING:
-            return (self.networks.moments(column, within) * weights).sum(axis=(2, 3))
-        whole = np.exp(self.networks.log_mass(column, known))
+            return (self.circuits.moments(column, within) * weights).sum(axis=(2, 3))
+        whole = np.exp(self.circuits.log_mass(column, known))
         weights = np.divide(weights, whole, out=np.zeros_like(whole), where=whole > 0)
         # outside of the range there is nothing but what is known
         both = known.intersect(within)
-        moments = self.networks.moments(column, known if both.empty else both)
+        moments = self.circuits.moments(column, known if both.empty else both)
         return (moments * weights).sum(axis=(2, 3))
 
 
-def split_evidence(networks: Networks, evidence: Evidence) -> tuple[Array, dict[int, Array]]:
+def split_given(circuits: StackedCircuits, given: Given) -> tuple[Array, dict[int, Array]]:
     """Evidence as `evaluate` takes it: exact values (1, columns), and factors of columns."""
-    exact = np.full((1, len(networks.leaves.columns)), np.nan)
+    exact = np.full((1, len(circuits.leaves.columns)), np.nan)
     factors = {}
-    for column, value in evidence.items():
+    for column, value in given.items():
         if isinstance(value, ValueSet):
-            factors[column] = networks.log_mass(column, value)[None]
+            factors[column] = circuits.log_mass(column, value)[None]
         else:
             exact[0, column] = value
     return exact, factors

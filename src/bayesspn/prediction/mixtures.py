@@ -17,7 +17,7 @@ from scipy.optimize.elementwise import find_root
 from bayesspn.arrays import Array
 from bayesspn.leaves.columns import Column
 from bayesspn.leaves.densities import LeafDensities, log_density, log_mass
-from bayesspn.prediction.stacked import Networks
+from bayesspn.prediction.stacked import StackedCircuits
 from bayesspn.prediction.value_sets import ValueSet
 
 #: Precision of quantiles as a share of the column's range, and in probability.
@@ -176,7 +176,7 @@ class Mixtures:
 
 
 def mixtures_of_rows(
-    networks: Networks,
+    circuits: StackedCircuits,
     column: int,
     leaf_weights: Array,
     within: ValueSet = EVERYTHING,
@@ -186,7 +186,7 @@ def mixtures_of_rows(
 
     Parameters
     ----------
-    networks : Networks
+    circuits : StackedCircuits
     column : int
     leaf_weights : ndarray of shape (rows, draws, paths, leaves)
         Adds up to 1 for every row.
@@ -203,17 +203,17 @@ def mixtures_of_rows(
     weights = flat[:, kept]
     weights = weights / weights.sum(axis=1, keepdims=True)
     path, leaf = np.divmod(np.tile(kept, rows), leaves)
-    return Mixtures(weights, networks.densities.select(column, path, leaf), within)
+    return Mixtures(weights, circuits.densities.select(column, path, leaf), within)
 
 
 def mixtures_of_draws(
-    networks: Networks, column: int, leaf_weights: Array, within: ValueSet = EVERYTHING
+    circuits: StackedCircuits, column: int, leaf_weights: Array, within: ValueSet = EVERYTHING
 ) -> Mixtures:
     """Distribution of a column under every draw whose weights are not all zero.
 
     Parameters
     ----------
-    networks : Networks
+    circuits : StackedCircuits
     column : int
     leaf_weights : ndarray of shape (draws, paths, leaves)
     within : ValueSet, default=every value
@@ -223,7 +223,7 @@ def mixtures_of_draws(
     flat = leaf_weights.reshape(draws, paths * leaves)
     possible = flat.sum(axis=1) > 0
     path, leaf = np.divmod(np.flatnonzero(np.repeat(possible, paths * leaves)), leaves)
-    densities = networks.densities.select(column, path, leaf)
+    densities = circuits.densities.select(column, path, leaf)
     return Mixtures(flat[possible], densities, within)
 
 

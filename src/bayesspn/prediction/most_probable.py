@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from bayesspn.arrays import Array
-from bayesspn.prediction.conditionals import Inquiry
+from bayesspn.prediction.conditionals import ConditionalCircuits
 from bayesspn.prediction.passes import evaluate
 from bayesspn.prediction.sampling import draw_rows
 from bayesspn.prediction.value_sets import ValueSet
@@ -28,12 +28,12 @@ _SMALLEST_GAIN = 1e-6
 _CLIMBING_DRAWS = 16
 
 
-def most_probable(inquiry: Inquiry, columns: Sequence[int]) -> Array:
+def most_probable(conditional: ConditionalCircuits, columns: Sequence[int]) -> Array:
     """Values of columns whose joint density given the evidence is the largest found.
 
     Parameters
     ----------
-    inquiry : Inquiry
+    conditional : ConditionalCircuits
         Of the predictive networks.
     columns : sequence of int
         Columns to fill in; what is known of them as a set is kept to.
@@ -43,28 +43,30 @@ def most_probable(inquiry: Inquiry, columns: Sequence[int]) -> Array:
     ndarray of shape (columns,)
     """
     if len(columns) == 1:
-        return np.array([inquiry.mode(columns[0])])
-    step = -(-inquiry.networks.n_draws // _CLIMBING_DRAWS)
-    some = Inquiry(inquiry.networks.some(slice(0, None, step)), inquiry.evidence)
+        return np.array([conditional.mode(columns[0])])
+    step = -(-conditional.circuits.n_draws // _CLIMBING_DRAWS)
+    some = ConditionalCircuits(conditional.circuits.some(slice(0, None, step)), conditional.given)
     starts = draw_rows(np.random.default_rng(0), some, _DRAWN_STARTS)[:, list(columns)]
     apart = np.array([[some.mode(column) for column in columns]])
     starts = np.concatenate([apart, starts])
     order = np.argsort(-_log_joint(some, columns, starts), kind="stable")
     climbed = [_climb(some, columns, starts[k]) for k in order[:_CLIMBED_STARTS]]
-    best = climbed[int(_log_joint(inquiry, columns, np.array(climbed)).argmax())]
-    return best if step == 1 else _climb(inquiry, columns, best)
+    best = climbed[int(_log_joint(conditional, columns, np.array(climbed)).argmax())]
+    return best if step == 1 else _climb(conditional, columns, best)
 
 
-def _climb(inquiry: Inquiry, columns: Sequence[int], start: Array) -> Array:
+def _climb(conditional: ConditionalCircuits, columns: Sequence[int], start: Array) -> Array:
     """Improve one column after the other until none can be improved."""
-    values, best = start.copy(), float(_log_joint(inquiry, columns, start[None])[0])
+    values, best = start.copy(), float(_log_joint(conditional, columns, start[None])[0])
     settled = 0  # columns in a row that could not be improved
     for turn in range(_MOST_ROUNDS * len(columns)):
         k = turn % len(columns)
         others = {c: float(v) for c, v in zip(columns, values, strict=True) if c != columns[k]}
         changed = values.copy()
-        changed[k] = Inquiry(inquiry.networks, {**inquiry.evidence, **others}).mode(columns[k])
-        score = float(_log_joint(inquiry, columns, changed[None])[0])
+        changed[k] = ConditionalCircuits(
+            conditional.circuits, {**conditional.given, **others}
+        ).mode(columns[k])
+        score = float(_log_joint(conditional, columns, changed[None])[0])
         settled += 1
         if score > best + _SMALLEST_GAIN:
             values, best, settled = changed, score, 1
@@ -73,15 +75,15 @@ def _climb(inquiry: Inquiry, columns: Sequence[int], start: Array) -> Array:
     return values
 
 
-def _log_joint(inquiry: Inquiry, columns: Sequence[int], values: Array) -> Array:
+def _log_joint(conditional: ConditionalCircuits, columns: Sequence[int], values: Array) -> Array:
     """Log density of values of the columns together with the evidence; (values,)."""
-    networks = inquiry.networks
-    X = np.full((len(values), len(networks.leaves.columns)), np.nan)
+    circuits = conditional.circuits
+    X = np.full((len(values), len(circuits.leaves.columns)), np.nan)
     factors = {}
-    for column, known in inquiry.evidence.items():
+    for column, known in conditional.given.items():
         if not isinstance(known, ValueSet):
             X[:, column] = known
         elif column not in columns:
-            factors[column] = networks.log_mass(column, known)[None]
+            factors[column] = circuits.log_mass(column, known)[None]
     X[:, list(columns)] = values
-    return np.logaddexp.reduce(evaluate(networks, X, factors).log_evidence, axis=0)
+    return np.logaddexp.reduce(evaluate(circuits, X, factors).log_probability, axis=0)

@@ -16,7 +16,7 @@ from types import MappingProxyType
 import numpy as np
 
 from bayesspn.arrays import Array
-from bayesspn.prediction.stacked import Networks
+from bayesspn.prediction.stacked import StackedCircuits
 
 #: Sums below this share of their largest product are evaluated again, in the log domain.
 _SMALLEST = 1e-290
@@ -28,16 +28,16 @@ class Evaluation:
 
     Attributes
     ----------
-    networks : Networks
-    values : tuple of ndarray of shape (draws, regions, evidence, nodes)
+    circuits : StackedCircuits
+    values : tuple of ndarray of shape (draws, regions, given, nodes)
         One array per level, the root's first, the leaves' last.
     """
 
-    networks: Networks
+    circuits: StackedCircuits
     values: tuple[Array, ...]
 
     @property
-    def log_evidence(self) -> Array:
+    def log_probability(self) -> Array:
         """Log probability of the evidence under every draw; (draws, evidence)."""
         return self.values[0][:, 0, :, 0]
 
@@ -46,87 +46,86 @@ class Evaluation:
 
         Zeros for draws under which the evidence is impossible.
         """
-        networks = self.networks
+        circuits = self.circuits
         visits = np.ones_like(self.values[0])
         visits[np.isneginf(self.values[0])] = 0.0
-        for level, weights in enumerate(networks.weights):
-            products = log_products(networks, level, self.values[level + 1])
+        for level, weights in enumerate(circuits.weights):
+            products = log_products(circuits, level, self.values[level + 1])
             top = _finite_maximum(products)
             sums = np.exp(self.values[level] - top)
             share = np.divide(visits, sums, out=np.zeros_like(visits), where=sums > _SMALLEST)
             chosen = np.exp(products - top) * (share @ weights.swapaxes(-1, -2))
             tiny = (visits > 0) & (sums <= _SMALLEST)
-            for draw, region, evidence, node in np.argwhere(tiny):
+            for draw, region, given, node in np.argwhere(tiny):
                 terms = (
-                    products[draw, region, evidence]
-                    - self.values[level][draw, region, evidence, node]
+                    products[draw, region, given] - self.values[level][draw, region, given, node]
                 )
-                terms += networks.log_weights[level][draw, region, node]
-                visited = visits[draw, region, evidence, node]
-                chosen[draw, region, evidence] += visited * np.exp(terms)
-            visits = _children_visits(networks, level, chosen)
+                terms += circuits.log_weights[level][draw, region, node]
+                visited = visits[draw, region, given, node]
+                chosen[draw, region, given] += visited * np.exp(terms)
+            visits = _children_visits(circuits, level, chosen)
         return visits
 
 
 def evaluate(
-    networks: Networks, X: Array, factors: Mapping[int, Array] = MappingProxyType({})
+    circuits: StackedCircuits, X: Array, factors: Mapping[int, Array] = MappingProxyType({})
 ) -> Evaluation:
     """Evaluate networks on evidence.
 
     Parameters
     ----------
-    networks : Networks
-    X : ndarray of shape (evidence, columns)
+    circuits : StackedCircuits
+    X : ndarray of shape (given, columns)
         Exact values, NaN where unknown.
-    factors : dict of int to ndarray of shape (evidence or 1, draws, paths, leaves), default={}
+    factors : dict of int to ndarray of shape (given or 1, draws, paths, leaves), default={}
         What else is known of some columns: log probabilities of it under their leaves.
     """
-    values = [_leaf_values(networks, X, factors)]
-    for level in reversed(range(networks.graph.levels)):
-        values.append(_sum_values(networks, level, values[-1]))
-    return Evaluation(networks, tuple(reversed(values)))
+    values = [_leaf_values(circuits, X, factors)]
+    for level in reversed(range(circuits.graph.levels)):
+        values.append(_sum_values(circuits, level, values[-1]))
+    return Evaluation(circuits, tuple(reversed(values)))
 
 
-def _leaf_values(networks: Networks, X: Array, factors: Mapping[int, Array]) -> Array:
+def _leaf_values(circuits: StackedCircuits, X: Array, factors: Mapping[int, Array]) -> Array:
     """Log values of all leaves; (draws, leaf regions, evidence, leaves)."""
-    graph = networks.graph
-    total = np.zeros((networks.n_draws, graph.n_leaf_regions, len(X), graph.leaves))
-    draws = np.arange(networks.n_draws)
+    graph = circuits.graph
+    total = np.zeros((circuits.n_draws, graph.n_leaf_regions, len(X), graph.leaves))
+    draws = np.arange(circuits.n_draws)
     for column in range(X.shape[1]):
         observed = np.flatnonzero(~np.isnan(X[:, column]))
         if observed.size:
             distinct, place = np.unique(X[observed, column], return_inverse=True)
-            logs = np.moveaxis(networks.log_density(column, distinct), 0, 2)
+            logs = np.moveaxis(circuits.log_density(column, distinct), 0, 2)
             for path in range(graph.n_paths):
-                region = networks.leaf_regions[:, column, path]
+                region = circuits.leaf_regions[:, column, path]
                 # each (draw, region) pair occurs once, so that nothing is added to a copy
                 total[draws[:, None], region[:, None], observed] += logs[:, path][:, place]
     for column, factor in factors.items():
         logs = np.moveaxis(factor, 0, 2)
         for path in range(graph.n_paths):
-            total[draws, networks.leaf_regions[:, column, path]] += logs[:, path]
+            total[draws, circuits.leaf_regions[:, column, path]] += logs[:, path]
     return total
 
 
-def _sum_values(networks: Networks, level: int, below: Array) -> Array:
+def _sum_values(circuits: StackedCircuits, level: int, below: Array) -> Array:
     """Log values of the sums of a level."""
-    products = log_products(networks, level, below)
+    products = log_products(circuits, level, below)
     top = _finite_maximum(products)
-    sums = np.exp(products - top) @ networks.weights[level]
+    sums = np.exp(products - top) @ circuits.weights[level]
     with np.errstate(divide="ignore"):
         values = np.log(sums) + top
     vanished = (sums <= _SMALLEST).any(axis=-1) & ~np.isneginf(products).all(axis=-1)
     if vanished.any():
         draw, region, _ = np.nonzero(vanished)
-        terms = products[vanished][:, None] + networks.log_weights[level][draw, region]
+        terms = products[vanished][:, None] + circuits.log_weights[level][draw, region]
         values[vanished] = np.logaddexp.reduce(terms, axis=-1)
     return values
 
 
-def log_products(networks: Networks, level: int, below: Array) -> Array:
+def log_products(circuits: StackedCircuits, level: int, below: Array) -> Array:
     """Log values of the products of a level; (draws, regions, evidence, partitions × products)."""
-    graph = networks.graph
-    parts = _by_partition(networks, level, below)
+    graph = circuits.graph
+    parts = _by_partition(circuits, level, below)
     product = parts[:, :, :, 0]
     for child in range(1, graph.children):
         if graph.products == "shared":
@@ -138,28 +137,28 @@ def log_products(networks: Networks, level: int, below: Array) -> Array:
     return np.ascontiguousarray(merged).reshape(*merged.shape[:3], -1)
 
 
-def _by_partition(networks: Networks, level: int, below: Array) -> Array:
+def _by_partition(circuits: StackedCircuits, level: int, below: Array) -> Array:
     """Nodes of a level's children; (draws, regions, partitions, children, evidence, nodes)."""
-    graph = networks.graph
-    draws, _, evidence, nodes = below.shape
-    shape = (draws, graph.regions[level], graph.branching[level], graph.children, evidence, nodes)
+    graph = circuits.graph
+    draws, _, given, nodes = below.shape
+    shape = (draws, graph.regions[level], graph.branching[level], graph.children, given, nodes)
     return below.reshape(shape)
 
 
-def _children_visits(networks: Networks, level: int, chosen: Array) -> Array:
+def _children_visits(circuits: StackedCircuits, level: int, chosen: Array) -> Array:
     """From how often products are chosen to how often the children's nodes are visited."""
-    graph = networks.graph
-    draws, regions, evidence, _ = chosen.shape
+    graph = circuits.graph
+    draws, regions, given, _ = chosen.shape
     branching, nodes, children = graph.branching[level], graph.nodes[level + 1], graph.children
     axes = 1 if graph.products == "shared" else children
-    by_node = chosen.reshape(draws, regions, evidence, branching, *(nodes,) * axes)
+    by_node = chosen.reshape(draws, regions, given, branching, *(nodes,) * axes)
     parts = []
     for child in range(children):
         others = tuple(4 + axis for axis in range(axes) if axes > 1 and axis != child)
         parts.append(by_node.sum(axis=others) if others else by_node)
     stacked = np.stack(parts, axis=4)  # (draws, regions, evidence, partitions, children, nodes)
     moved = np.moveaxis(stacked, 2, 4)
-    return np.ascontiguousarray(moved).reshape(draws, -1, evidence, nodes)
+    return np.ascontiguousarray(moved).reshape(draws, -1, given, nodes)
 
 
 def _finite_maximum(values: Array) -> Array:

@@ -22,12 +22,12 @@ from bayesspn.inference.chains import Chain
 from bayesspn.inference.circuits import draw_circuit, predictive_circuit
 from bayesspn.inference.state import State
 from bayesspn.model.circuit import Circuit
+from bayesspn.model.explicit import SPN, average, expand
 from bayesspn.model.generative import Model
-from bayesspn.model.network import SPN, average, expand
 from bayesspn.numerics.random_numbers import Key, Stream
 from bayesspn.prediction.passes import evaluate
-from bayesspn.prediction.row_averages import draw_weights, even_weights
-from bayesspn.prediction.stacked import Networks, stack_networks
+from bayesspn.prediction.row_averages import weigh_evenly, weights_of_draws
+from bayesspn.prediction.stacked import StackedCircuits, stack_circuits
 from bayesspn.rows.encoded import EncodedRows, check_values, encode_rows
 
 #: Seed of parameters drawn for intervals: beyond those of chains, whose numbers it must not share.
@@ -90,14 +90,14 @@ class Posterior:
                     yield draw_circuit(Key(seed, number), index, self.model, state)
 
     @cached_property
-    def predictive(self) -> Networks:
+    def predictive(self) -> StackedCircuits:
         """Networks of all draws, parameters integrated out: they give the answers."""
-        return stack_networks(self.circuits())
+        return stack_circuits(self.circuits())
 
     @cached_property
-    def drawn(self) -> Networks:
+    def drawn(self) -> StackedCircuits:
         """Networks of all draws, parameters drawn: their spread is the answers' uncertainty."""
-        return stack_networks(self.circuits(DRAWN_SEED))
+        return stack_circuits(self.circuits(DRAWN_SEED))
 
     @cached_property
     def thinned(self) -> Posterior:
@@ -127,7 +127,7 @@ class Posterior:
         """
         if seed is None and len(X) <= _FEW_ROWS:
             # laying out a program for every draw would take longer
-            return evaluate(self.predictive, check_values(self.model.leaves, X)).log_evidence
+            return evaluate(self.predictive, check_values(self.model.leaves, X)).log_probability
         rows = self.encode(X)
         circuits = self.circuits(seed)
         return np.stack([compiled.log_likelihood(circuit, rows) for circuit in circuits])
@@ -180,7 +180,7 @@ class Posterior:
             raise ValueError(
                 f"row {first_row + impossible[0]}: its observed cells have probability zero"
             )
-        weigh = even_weights if fitted else draw_weights
+        weigh = weigh_evenly if fitted else weights_of_draws
         weights = np.cumsum(weigh(scores), axis=0)
         chosen = (rng.random(len(X)) * weights[-1] >= weights).sum(axis=0)
         completed = X.copy()

@@ -5,19 +5,19 @@ from __future__ import annotations
 import numpy as np
 
 from bayesspn.arrays import Array, IntArray
-from bayesspn.prediction.conditionals import Inquiry
+from bayesspn.prediction.conditionals import ConditionalCircuits
 from bayesspn.prediction.mixtures import Mixtures
 from bayesspn.prediction.passes import log_products
 from bayesspn.prediction.value_sets import ValueSet
 
 
-def draw_rows(rng: np.random.Generator, inquiry: Inquiry, n: int) -> Array:
+def draw_rows(rng: np.random.Generator, conditional: ConditionalCircuits, n: int) -> Array:
     """Draw rows from what networks say given evidence.
 
     Parameters
     ----------
     rng : numpy.random.Generator
-    inquiry : Inquiry
+    conditional : ConditionalCircuits
     n : int
 
     Returns
@@ -25,41 +25,41 @@ def draw_rows(rng: np.random.Generator, inquiry: Inquiry, n: int) -> Array:
     ndarray of shape (n, columns)
         Exact evidence is repeated in every row.
     """
-    networks = inquiry.networks
-    draw = rng.choice(networks.n_draws, size=n, p=inquiry.draw_weights)
-    region, node = _draw_leaves(rng, inquiry, draw)
-    rows = np.empty((n, len(networks.leaves.columns)))
-    paths = networks.graph.n_paths
+    circuits = conditional.circuits
+    draw = rng.choice(circuits.n_draws, size=n, p=conditional.weights_of_draws)
+    region, node = _draw_leaves(rng, conditional, draw)
+    rows = np.empty((n, len(circuits.leaves.columns)))
+    paths = circuits.graph.n_paths
     for column in range(rows.shape[1]):
-        known = inquiry.evidence.get(column)
+        known = conditional.given.get(column)
         if known is not None and not isinstance(known, ValueSet):
             rows[:, column] = known
             continue
         # exactly one visited leaf has the column in its scope
-        same = region[:, :, None] == networks.leaf_regions[draw, column][:, None, :]
+        same = region[:, :, None] == circuits.leaf_regions[draw, column][:, None, :]
         _, visited, path = np.nonzero(same)
         leaf = node[np.arange(n), visited]
         if known is None:
-            rows[:, column] = networks.draw_values(rng, column, draw * paths + path, leaf)
+            rows[:, column] = circuits.draw_values(rng, column, draw * paths + path, leaf)
         else:
-            selected = networks.densities.select(column, draw * paths + path, leaf)
+            selected = circuits.densities.select(column, draw * paths + path, leaf)
             rows[:, column] = Mixtures(np.ones((n, 1)), selected, known).quantile(rng.random(n))
     return rows
 
 
 def _draw_leaves(
-    rng: np.random.Generator, inquiry: Inquiry, draw: IntArray
+    rng: np.random.Generator, conditional: ConditionalCircuits, draw: IntArray
 ) -> tuple[IntArray, IntArray]:
     """Leaf regions that a tree visits and the leaf chosen in each; (rows, visited leaves)."""
-    networks, values = inquiry.networks, inquiry.evaluation.values
-    graph = networks.graph
+    circuits, values = conditional.circuits, conditional.evaluation.values
+    graph = circuits.graph
     region = np.zeros((len(draw), 1), dtype=np.int64)
     node = np.zeros((len(draw), 1), dtype=np.int64)
     for level in range(graph.levels):
-        products = log_products(networks, level, values[level + 1])[:, :, 0]
+        products = log_products(circuits, level, values[level + 1])[:, :, 0]
         logs = (
             products[draw[:, None], region]
-            + networks.log_weights[level][draw[:, None], region, node]
+            + circuits.log_weights[level][draw[:, None], region, node]
         )
         chosen = _choose(rng, logs)
         partition, product = np.divmod(chosen, graph.n_products[level])

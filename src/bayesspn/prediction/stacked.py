@@ -42,7 +42,7 @@ _SMALLEST = 1e-290
 
 
 @dataclass(frozen=True, eq=False)
-class Networks:
+class StackedCircuits:
     """The networks of several draws.
 
     Attributes
@@ -84,18 +84,18 @@ class Networks:
         """Sum weights with the sums last; (draws, regions, partitions × products, sums)."""
         return tuple(np.ascontiguousarray(np.exp(w).swapaxes(-1, -2)) for w in self.log_weights)
 
-    def draw(self, index: int) -> Networks:
+    def draw(self, index: int) -> StackedCircuits:
         """The network of one draw alone; it looks at the same arrays."""
         return self.some(slice(index, index + 1))
 
-    def some(self, draws: slice) -> Networks:
+    def some(self, draws: slice) -> StackedCircuits:
         """The networks of some of the draws, which look at the same arrays."""
         every = (
             np.arange(self.n_draws * self.graph.n_paths).reshape(self.n_draws, -1)[draws].ravel()
         )
         step = draws.step or 1
         paths: slice | NDArray[np.int64] = every if step > 1 else slice(every[0], every[-1] + 1)
-        return Networks(
+        return StackedCircuits(
             self.graph,
             self.leaf_regions[draws],
             tuple(w[draws] for w in self.log_weights),
@@ -211,14 +211,14 @@ def _is_division(low: Array, high: Array, discrete: bool) -> bool:
     return bool((low[1:] == high[:-1] + (1.0 if discrete else 0.0)).all())
 
 
-def stack_networks(circuits: Iterable[Circuit]) -> Networks:
+def stack_circuits(circuits: Iterable[Circuit]) -> StackedCircuits:
     """Put circuits side by side; those with fewer partitions at the root get unused ones."""
     circuits = tuple(circuits)
     most = max(circuit.graph.branching[0] for circuit in circuits)
     circuits = tuple(pad_circuit(circuit, most) for circuit in circuits)
     graph = circuits[0].graph
     levels = zip(*(circuit.log_weights for circuit in circuits), strict=True)
-    return Networks(
+    return StackedCircuits(
         graph,
         np.stack([circuit.scope.leaf_regions for circuit in circuits]),
         tuple(np.stack([w.reshape(*w.shape[:2], -1) for w in level]) for level in levels),

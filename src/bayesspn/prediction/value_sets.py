@@ -73,4 +73,4 @@ class ValueSet:
 
 
 #: What is known of some columns, by position: an exact value, or a set that holds the value.
-Evidence = Mapping[int, float | ValueSet]
+Given = Mapping[int, float | ValueSet]

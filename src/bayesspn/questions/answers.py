@@ -9,8 +9,9 @@ import numpy as np
 import pandas as pd
 
 from bayesspn.arrays import Array
-from bayesspn.prediction.conditionals import Inquiry
+from bayesspn.prediction.conditionals import ConditionalCircuits
 from bayesspn.prediction.value_sets import ValueSet
+from bayesspn.questions.events import QuestionError
 from bayesspn.questions.views import (
     Answer,
     View,
@@ -18,20 +19,22 @@ from bayesspn.questions.views import (
     decode_number,
     decode_value,
 )
-from bayesspn.tables import QuestionError, as_recorded, decode
+from bayesspn.tables import as_recorded, decode
 from bayesspn.tables.cells import shorten
 from bayesspn.tables.schema import ColumnSchema
 
 
-def average_draws(view: View, ask: Callable[[Inquiry], Array], interval: float | None) -> Any:
+def average_draws(
+    view: View, ask: Callable[[ConditionalCircuits], Array], interval: float | None
+) -> Any:
     """Average what networks say, draws last, by their weight; with a spread if wanted."""
-    inquiry = view.inquiry
-    weights = inquiry.draw_weights
-    said = ask(inquiry)
+    conditional = view.conditional
+    weights = conditional.weights_of_draws
+    said = ask(conditional)
     value = np.asarray(np.where(weights > 0, said, 0.0) @ weights)
     if interval is None:
         return value if value.ndim else float(value)
-    low, high = spread_draws(np.moveaxis(ask(view.drawn_inquiry), -1, 0), interval)
+    low, high = spread_draws(np.moveaxis(ask(view.drawn_conditional), -1, 0), interval)
     if value.ndim:
         return Answer(value, low, high)
     return Answer(float(value), float(low), float(high))
@@ -61,7 +64,7 @@ def several(columns: Any) -> bool:
 
 def is_exact(view: View, position: int) -> bool:
     """Whether the value of a column is given."""
-    known = view.evidence.get(position)
+    known = view.given.get(position)
     return known is not None and not isinstance(known, ValueSet)
 
 
@@ -88,18 +91,18 @@ def expected_value(view: View, position: int, interval: float | None) -> Any:
         values = _category_values(column)
         codes = np.arange(float(len(values)))
 
-        def weigh(inquiry: Inquiry) -> Array:
-            return np.asarray(values @ inquiry.cell_masses(position, codes, codes))
+        def weigh(conditional: ConditionalCircuits) -> Array:
+            return np.asarray(values @ conditional.cell_masses(position, codes, codes))
 
         return average_draws(view, weigh, interval)
     if is_exact(view, position):
-        exact = decode_number(float(view.evidence[position]), column)  # type: ignore[arg-type]
+        exact = decode_number(float(view.given[position]), column)  # type: ignore[arg-type]
         return exact if interval is None else Answer(exact, exact, exact)
-    whole, first, _ = view.inquiry.moments(position) @ view.inquiry.draw_weights
+    whole, first, _ = view.conditional.moments(position) @ view.conditional.weights_of_draws
     value = decode_number(first / whole, column)
     if interval is None:
         return value
-    parts = view.drawn_inquiry.moments(position)
+    parts = view.drawn_conditional.moments(position)
     with np.errstate(invalid="ignore", divide="ignore"):
         low, high = spread_draws(parts[1] / parts[0], interval)
     return Answer(value, decode_number(low, column), decode_number(high, column))
@@ -108,12 +111,12 @@ def expected_value(view: View, position: int, interval: float | None) -> Any:
 def column_quantile(view: View, position: int, level: float, interval: float | None) -> Any:
     """Quantile of one column, with an interval if wanted."""
     column = view.schema.columns[position]
-    value = decode_value(view.inquiry.quantile(position, level), column)
+    value = decode_value(view.conditional.quantile(position, level), column)
     if interval is None:
         return value
     if is_exact(view, position):
         return Answer(value, value, value)
-    mixtures = view.drawn_inquiry.mixtures(position)
+    mixtures = view.drawn_conditional.mixtures(position)
     each = mixtures.quantile(np.full(len(mixtures.weights), level))
     low, high = spread_draws(each, interval)
     if column.kind == "category":
@@ -124,21 +127,21 @@ def column_quantile(view: View, position: int, level: float, interval: float | N
 def column_mode(view: View, position: int, interval: float | None) -> Any:
     """Most probable value of one column; with an interval, its probability as well."""
     column = view.schema.columns[position]
-    found = view.inquiry.mode(position)
+    found = view.conditional.mode(position)
     value = decode_value(found, column)
     if interval is None:
         return value
     if is_exact(view, position):
         return value, Answer(1.0, 1.0, 1.0)
-    density = float(np.exp(view.inquiry.mixture(position).log_density(np.array([found]))[0, 0]))
-    each = np.exp(view.drawn_inquiry.mixtures(position).log_density(np.array([found]))[:, 0])
+    density = float(np.exp(view.conditional.mixture(position).log_density(np.array([found]))[0, 0]))
+    each = np.exp(view.drawn_conditional.mixtures(position).log_density(np.array([found]))[:, 0])
     return value, Answer(density, *map(float, spread_draws(each, interval)))
 
 
 def give_back(view: View, rows: Array) -> Any:
     """Encoded rows as a table of the columns asked about, recorded as the evidence allows."""
     recorded = as_recorded(rows, view.schema)
-    for position, known in view.evidence.items():
+    for position, known in view.given.items():
         allowed = known if isinstance(known, ValueSet) else ValueSet.of([(known, known)])
         kept = allowed.contains(recorded[:, position])
         recorded[:, position] = np.where(kept, recorded[:, position], rows[:, position])
@@ -166,8 +169,8 @@ def even_distribution(
     """Distribution of one column over its categories, or over cells of equal width."""
     low, high = view.even_cells(position, cells)
 
-    def ask(inquiry: Inquiry) -> Array:
-        return inquiry.cell_masses(position, low, high)
+    def ask(conditional: ConditionalCircuits) -> Array:
+        return conditional.cell_masses(position, low, high)
 
     answer = average_draws(view, ask, interval)
     return cells_frame(view, position, (low, high), answer, interval)

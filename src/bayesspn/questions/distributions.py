@@ -9,17 +9,17 @@ import numpy as np
 import pandas as pd
 
 from bayesspn.arrays import Array
-from bayesspn.prediction.conditionals import Inquiry
+from bayesspn.prediction.conditionals import ConditionalCircuits
 from bayesspn.questions.answers import average_draws, cells_frame, ends_frame, even_distribution
-from bayesspn.questions.views import Given, Viewed
-from bayesspn.tables import QuestionError
+from bayesspn.questions.events import QuestionError
+from bayesspn.questions.views import Condition, Viewed
 
 
 class DistributionQuestions(Viewed):
     """Questions for the distribution of columns."""
 
     def distribution(
-        self, column: Hashable, given: Given = None, *, interval: float | None = None
+        self, column: Hashable, given: Condition = None, *, interval: float | None = None
     ) -> pd.DataFrame:
         """Distribution of one column given evidence, as a table.
 
@@ -39,13 +39,13 @@ class DistributionQuestions(Viewed):
             table as a whole: ``from``, ``to`` and ``probability``. With an interval also ``low``
             and ``high``.
         """
-        view = self._view().given(given)
+        view = self._view().knowing(given)
         position = view.position(column)
-        marginal = Inquiry(view.posterior.predictive, {})
+        marginal = ConditionalCircuits(view.posterior.predictive, {})
         low, high = view.cells(marginal, position)
 
-        def ask(inquiry: Inquiry) -> Array:
-            return inquiry.cell_masses(position, low, high)
+        def ask(conditional: ConditionalCircuits) -> Array:
+            return conditional.cell_masses(position, low, high)
 
         answer = average_draws(view, ask, interval)
         return cells_frame(view, position, (low, high), answer, interval)
@@ -53,7 +53,7 @@ class DistributionQuestions(Viewed):
     def distributions(
         self,
         columns: Sequence[Hashable] | None = None,
-        given: Given = None,
+        given: Condition = None,
         *,
         interval: float | None = None,
         cells: int = 80,
@@ -80,7 +80,7 @@ class DistributionQuestions(Viewed):
             column's resolution, over the values seen. The outermost cells hold what lies beyond.
         """
         _check_cells(cells)
-        view = self._view().given(given)
+        view = self._view().knowing(given)
         return {
             view.schema.columns[position].name: even_distribution(view, position, cells, interval)
             for position in view.positions(columns)

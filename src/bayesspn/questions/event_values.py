@@ -290,16 +290,16 @@ def _encode_moment(value: Any, column: ColumnSchema) -> float:
     zone = time_zone(column.dtype or "")
     try:
         if isinstance(value, Literal):
-            moment, fraction, offset = _read_moment(value.text.strip())
+            draw, fraction, offset = _read_moment(value.text.strip())
         elif isinstance(value, dt.date | np.datetime64):
-            moment, fraction, offset = pd.Timestamp(value), 0.0, None
-            if moment.tz is not None:
-                offset = moment.utcoffset()
-                moment = moment.tz_convert("UTC").tz_localize(None)
+            draw, fraction, offset = pd.Timestamp(value), 0.0, None
+            if draw.tz is not None:
+                offset = draw.utcoffset()
+                draw = draw.tz_convert("UTC").tz_localize(None)
         else:
             raise ValueError
         if offset is None and zone is not None:
-            moment = moment.tz_localize(zone).tz_convert("UTC").tz_localize(None)
+            draw = draw.tz_localize(zone).tz_convert("UTC").tz_localize(None)
     except (ValueError, OverflowError, TypeError, NotImplementedError):
         # when clocks change, some times do not exist and some come twice
         fix = "'2024-01-31 12:00'" if zone is None else "'2024-01-31 12:00+01:00'"
@@ -308,7 +308,7 @@ def _encode_moment(value: Any, column: ColumnSchema) -> float:
         raise _wrong(
             column, value, "has a time zone, but the column has none; leave the time zone out"
         )
-    return float(seconds_from_times(np.array([moment.to_numpy()]))[0]) + fraction
+    return float(seconds_from_times(np.array([draw.to_numpy()]))[0]) + fraction
 
 
 def _read_moment(text: str) -> tuple[pd.Timestamp, float, pd.Timedelta | None]:
@@ -320,14 +320,14 @@ def _read_moment(text: str) -> tuple[pd.Timestamp, float, pd.Timedelta | None]:
     # spelled out in full, so that pandas has nothing to guess
     iso = f"{year}-{int(month or 1):02}-{int(day or 1):02}"
     iso += f"T{int(hour or 0):02}:{minute or '00'}:{second or '00'}"
-    moment = pd.Timestamp(np.datetime64(iso))
+    draw = pd.Timestamp(np.datetime64(iso))
     # apart, because nanoseconds do not reach far in a 64-bit time
     rest = int((fraction or "").ljust(9, "0")) / 10**9
     if zone is None:
-        return moment, rest, None
+        return draw, rest, None
     minutes = 0 if zone in "Zz" else 60 * int(zone[1:3]) + int(zone[3:].lstrip(":") or 0)
     offset = pd.Timedelta(minutes=-minutes if zone[0] == "-" else minutes)
-    return moment - offset, rest, offset
+    return draw - offset, rest, offset
 
 
 def _encode_duration(value: Any, column: ColumnSchema) -> float:

@@ -14,7 +14,7 @@ import pandas as pd
 from sklearn.utils import check_random_state
 
 from bayesspn.arrays import Array
-from bayesspn.prediction.conditionals import Inquiry
+from bayesspn.prediction.conditionals import ConditionalCircuits
 from bayesspn.prediction.most_probable import most_probable
 from bayesspn.prediction.value_sets import ValueSet
 from bayesspn.questions.answers import (
@@ -30,6 +30,7 @@ from bayesspn.questions.answers import (
     spread_draws,
 )
 from bayesspn.questions.distributions import DistributionQuestions
+from bayesspn.questions.events import QuestionError
 from bayesspn.questions.pairs import PairQuestions
 from bayesspn.questions.rows import (
     anomaly_scores,
@@ -40,8 +41,7 @@ from bayesspn.questions.rows import (
     log_conditional_draws,
     rarity_of,
 )
-from bayesspn.questions.views import Answer, Given, View
-from bayesspn.tables import QuestionError
+from bayesspn.questions.views import Answer, Condition, View
 from bayesspn.tables.cells import shorten
 
 _LARGEST_SEED = 2**31 - 1
@@ -50,7 +50,7 @@ _LARGEST_SEED = 2**31 - 1
 class Questions(DistributionQuestions, PairQuestions):
     """Questions about a joint distribution; see `BayesianSPN` for what is what."""
 
-    def log_prob(self, X: Any, given: Given = None, *, interval: float | None = None) -> Any:
+    def log_prob(self, X: Any, given: Condition = None, *, interval: float | None = None) -> Any:
         """Log density of rows given evidence.
 
         Parameters
@@ -66,7 +66,7 @@ class Questions(DistributionQuestions, PairQuestions):
         -------
         ndarray of shape (rows,), or Answer of these
         """
-        view = self._view().given(given)
+        view = self._view().knowing(given)
         values = view.encode(X)
         result = log_conditional(view, values)
         if interval is None:
@@ -76,7 +76,7 @@ class Questions(DistributionQuestions, PairQuestions):
     def probability(
         self,
         event: str | Mapping[Hashable, Any],
-        given: Given = None,
+        given: Condition = None,
         *,
         interval: float | None = None,
     ) -> Any:
@@ -103,17 +103,17 @@ class Questions(DistributionQuestions, PairQuestions):
             wanted, view = view.question(event)
         else:
             wanted = view.event(event)
-        view = view.given(given)
+        view = view.knowing(given)
 
-        def ask(inquiry: Inquiry) -> Array:
-            return inquiry.probability(wanted)
+        def ask(conditional: ConditionalCircuits) -> Array:
+            return conditional.probability(wanted)
 
         return average_draws(view, ask, interval)
 
     def expectation(
         self,
         columns: Hashable | Sequence[Hashable] | None = None,
-        given: Given = None,
+        given: Condition = None,
         *,
         interval: float | None = None,
     ) -> Any:
@@ -138,7 +138,7 @@ class Questions(DistributionQuestions, PairQuestions):
         DataFrame of shape (columns, 1 or 3)
             For several: ``value`` and, with an interval, ``low`` and ``high``.
         """
-        view = self._view().given(given)
+        view = self._view().knowing(given)
         if not several(columns):
             return expected_value(view, view.position(columns), interval)
         positions = view.positions(columns)  # type: ignore[arg-type]
@@ -151,7 +151,7 @@ class Questions(DistributionQuestions, PairQuestions):
         self,
         column: Hashable,
         q: float | Sequence[float] = 0.5,
-        given: Given = None,
+        given: Condition = None,
         *,
         interval: float | None = None,
     ) -> Any:
@@ -172,7 +172,7 @@ class Questions(DistributionQuestions, PairQuestions):
         -------
         number, time or category, or a list of these for several levels; or Answer
         """
-        view = self._view().given(given)
+        view = self._view().knowing(given)
         position = view.position(column)
         described = view.schema.columns[position]
         if described.kind == "category" and not (described.ordered or is_number(described)):
@@ -193,7 +193,7 @@ class Questions(DistributionQuestions, PairQuestions):
     def mode(
         self,
         columns: Hashable | Sequence[Hashable] | None = None,
-        given: Given = None,
+        given: Condition = None,
         *,
         interval: float | None = None,
     ) -> Any:
@@ -219,21 +219,23 @@ class Questions(DistributionQuestions, PairQuestions):
         table of shape (1, columns)
             For several: a row with what is given and the most probable rest.
         """
-        view = self._view().given(given)
+        view = self._view().knowing(given)
         if not several(columns):
             return column_mode(view, view.position(columns), interval)
         if interval is not None:
             raise QuestionError("an interval needs a single column; ask for log_prob of the row")
         wanted = [p for p in view.positions(columns) if not is_exact(view, p)]  # type: ignore[arg-type]
         row = np.full((1, len(view.schema)), np.nan)
-        for position, known in view.evidence.items():
+        for position, known in view.given.items():
             if not isinstance(known, ValueSet):
                 row[0, position] = known
         if wanted:
-            row[0, wanted] = most_probable(view.inquiry, wanted)
+            row[0, wanted] = most_probable(view.conditional, wanted)
         return give_back(view, row)
 
-    def sample(self, n_samples: int = 1, given: Given = None, *, random_state: Any = None) -> Any:
+    def sample(
+        self, n_samples: int = 1, given: Condition = None, *, random_state: Any = None
+    ) -> Any:
         """Draw new rows given evidence.
 
         Numbers stay within their column's plausible range, as expectations do: a row that leaves
@@ -251,7 +253,7 @@ class Questions(DistributionQuestions, PairQuestions):
         table of shape (n_samples, columns)
             Of the library and types of the table that was learned from.
         """
-        view = self._view().given(given)
+        view = self._view().knowing(given)
         whole = isinstance(n_samples, int | np.integer) and not isinstance(n_samples, bool)
         if not whole or n_samples < 1:
             raise ValueError(f"n_samples must be a whole number from 1 on, got {n_samples!r}")
@@ -259,7 +261,7 @@ class Questions(DistributionQuestions, PairQuestions):
         return give_back(view, draw_plausible(view, int(n_samples), seed))
 
     def replicates(
-        self, n_samples: int, tables: int, given: Given = None, *, random_state: Any = None
+        self, n_samples: int, tables: int, given: Condition = None, *, random_state: Any = None
     ) -> list[Any]:
         """Draw several tables, each from one network of the posterior: for predictive checks.
 
@@ -281,7 +283,7 @@ class Questions(DistributionQuestions, PairQuestions):
         list of tables of shape (n_samples, columns)
             Of the library and types of the table that was learned from.
         """
-        view = self._view().given(given)
+        view = self._view().knowing(given)
         for name, value in (("n_samples", n_samples), ("tables", tables)):
             if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
                 raise ValueError(f"{name} must be a whole number from 1 on, got {value!r}")
@@ -298,7 +300,7 @@ class Questions(DistributionQuestions, PairQuestions):
         """
         return Conditional(self._view().of_columns(columns))
 
-    def condition(self, given: Given) -> Conditional:
+    def condition(self, given: Condition) -> Conditional:
         """The joint distribution given evidence; answers the same questions.
 
         Parameters
@@ -306,8 +308,8 @@ class Questions(DistributionQuestions, PairQuestions):
         given : str or dict
             Evidence.
         """
-        view = self._view().given(given)
-        view.inquiry  # noqa: B018  (impossible evidence is found now)
+        view = self._view().knowing(given)
+        view.conditional  # noqa: B018  (impossible evidence is found now)
         return Conditional(view)
 
     def anomaly_score(self, X: Any, *, random_state: Any = 0) -> Array:
@@ -330,7 +332,7 @@ class Questions(DistributionQuestions, PairQuestions):
         seed = int(check_random_state(random_state).randint(_LARGEST_SEED))
         return anomaly_scores(view, view.encode(X), seed)
 
-    def rarity(self, given: Given) -> float:
+    def rarity(self, given: Condition) -> float:
         """How unusual what is given is.
 
         Parameters
@@ -345,8 +347,8 @@ class Questions(DistributionQuestions, PairQuestions):
             row in a hundred is as unusual. It is found with five hundred drawn rows, and not
             smaller than one in as many. 1 if no exact values are given.
         """
-        view = self._view().given(given)
-        view.inquiry  # noqa: B018  (impossible evidence is refused)
+        view = self._view().knowing(given)
+        view.conditional  # noqa: B018  (impossible evidence is refused)
         return rarity_of(view)
 
     def surprise(self, X: Any) -> Any:
@@ -384,7 +386,7 @@ class Conditional(Questions):
 
     def __repr__(self) -> str:
         view = self._viewed
-        known = " and ".join(view.describe(column) for column in view.evidence)
+        known = " and ".join(view.describe(column) for column in view.given)
         names = ", ".join(shorten(name, 20) for name in view.shown.names[:6])
         more = f", … ({len(view.columns)} in all)" if len(view.columns) > 6 else ""
         return f"Conditional({names}{more}" + (f" | {known})" if known else ")")

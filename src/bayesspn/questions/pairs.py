@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 
 from bayesspn.arrays import Array
-from bayesspn.prediction.conditionals import Inquiry
+from bayesspn.prediction.conditionals import ConditionalCircuits
 from bayesspn.prediction.information import joint_masses, mutual_information, pairwise_information
 from bayesspn.questions.answers import is_exact, spread_draws
-from bayesspn.questions.views import Answer, Given, Viewed
-from bayesspn.tables import QuestionError
+from bayesspn.questions.events import QuestionError
+from bayesspn.questions.views import Answer, Condition, Viewed
 from bayesspn.tables.cells import shorten
 
 #: Cells per column that dependence is judged by, and draws that judge it.
@@ -25,7 +25,7 @@ class PairQuestions(Viewed):
     """Questions about pairs of columns."""
 
     def mutual_information(
-        self, a: Hashable, b: Hashable, given: Given = None, *, interval: float | None = None
+        self, a: Hashable, b: Hashable, given: Condition = None, *, interval: float | None = None
     ) -> Any:
         """Mutual information of two columns in nats, averaged over the posterior's networks.
 
@@ -44,14 +44,14 @@ class PairQuestions(Viewed):
         -------
         float or Answer
         """
-        view = self._view().given(given)
+        view = self._view().knowing(given)
         first, second = view.position(a), view.position(b)
         if first == second:
             raise QuestionError(f"name two different columns, got {shorten(a)} twice")
         if is_exact(view, first) or is_exact(view, second):
             return 0.0 if interval is None else Answer(0.0, 0.0, 0.0)
-        cells = {p: view.cells(view.inquiry, p) for p in (first, second)}
-        joint = joint_masses(view.drawn_inquiry, first, cells[first], {second: cells[second]})
+        cells = {p: view.cells(view.conditional, p) for p in (first, second)}
+        joint = joint_masses(view.drawn_conditional, first, cells[first], {second: cells[second]})
         values = mutual_information(joint[second])
         if interval is None:
             return float(values.mean())
@@ -91,14 +91,14 @@ class PairQuestions(Viewed):
     def _information_draws(self) -> Array:
         """Mutual information of all pairs under some draws; (draws, columns, columns)."""
         view = self._view()
-        if view.evidence:
+        if view.given:
             raise QuestionError("dependence is of the whole table; ask mutual_information instead")
-        networks = view.posterior.predictive
-        step = -(-networks.n_draws // _DEPENDENCE_DRAWS)
-        networks = networks.some(slice(0, None, step))
-        inquiry = Inquiry(networks, {})
-        cells = {p: view.cells(inquiry, p, _DEPENDENCE_CELLS) for p in view.columns}
-        return pairwise_information(inquiry, cells)
+        circuits = view.posterior.predictive
+        step = -(-circuits.n_draws // _DEPENDENCE_DRAWS)
+        circuits = circuits.some(slice(0, None, step))
+        conditional = ConditionalCircuits(circuits, {})
+        cells = {p: view.cells(conditional, p, _DEPENDENCE_CELLS) for p in view.columns}
+        return pairwise_information(conditional, cells)
 
     def _square_frame(self, values: Array) -> pd.DataFrame:
         values = values.copy()

@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 
 from bayesspn.arrays import Array
 from bayesspn.leaves.columns import Column
-from bayesspn.prediction.conditionals import Inquiry, split_evidence
+from bayesspn.prediction.conditionals import ConditionalCircuits, split_given
 from bayesspn.prediction.passes import evaluate
 from bayesspn.prediction.posterior import DRAWN_SEED, Posterior
-from bayesspn.prediction.row_averages import average_missing, draw_weights
+from bayesspn.prediction.row_averages import average_missing, weights_of_draws
 from bayesspn.prediction.sampling import draw_rows
-from bayesspn.prediction.stacked import Networks
+from bayesspn.prediction.stacked import StackedCircuits
 from bayesspn.prediction.value_sets import ValueSet
 from bayesspn.questions.views import View
 
@@ -41,7 +41,7 @@ _PATTERNS_TOGETHER = 64
 
 def log_conditional(view: View, values: Array) -> Array:
     """Log density of encoded rows given a view's evidence; (rows,)."""
-    if not view.evidence:
+    if not view.given:
         return score_rows(view.posterior, values)
     joint, sets, possible = _with_evidence(view, values)
     if not sets:
@@ -49,14 +49,14 @@ def log_conditional(view: View, values: Array) -> Array:
     else:
         draws = _evaluate_rows(view.posterior.predictive, joint, view)
         scores = np.logaddexp.reduce(draws, axis=0) - np.log(len(draws))
-    log_evidence = view.inquiry.log_evidence
-    known = np.logaddexp.reduce(log_evidence) - np.log(len(log_evidence))
+    log_probability = view.conditional.log_probability
+    known = np.logaddexp.reduce(log_probability) - np.log(len(log_probability))
     return np.where(possible, scores - known, -np.inf)
 
 
 def log_conditional_draws(view: View, values: Array) -> Array:
     """The same under networks with drawn parameters; (draws, rows)."""
-    if not view.evidence:
+    if not view.given:
         return view.posterior.score_draws(values, DRAWN_SEED)
     joint, sets, possible = _with_evidence(view, values)
     if not sets:
@@ -64,7 +64,7 @@ def log_conditional_draws(view: View, values: Array) -> Array:
     else:
         scores = _evaluate_rows(view.posterior.drawn, joint, view)
     with np.errstate(invalid="ignore"):
-        given = scores - view.drawn_inquiry.log_evidence[:, None]
+        given = scores - view.drawn_conditional.log_probability[:, None]
     return np.where(possible, given, -np.inf)
 
 
@@ -81,7 +81,7 @@ def _with_evidence(view: View, values: Array) -> tuple[Array, bool, NDArray[np.b
     """Rows with the evidence filled in, whether sets remain, and which rows agree with it."""
     joint, possible = values.copy(), np.ones(len(values), dtype=bool)
     sets = False
-    for column, known in view.evidence.items():
+    for column, known in view.given.items():
         cells = values[:, column]
         missing = np.isnan(cells)
         if isinstance(known, ValueSet):
@@ -93,10 +93,10 @@ def _with_evidence(view: View, values: Array) -> tuple[Array, bool, NDArray[np.b
     return joint, sets, possible
 
 
-def _evaluate_rows(networks: Networks, X: Array, view: View) -> Array:
+def _evaluate_rows(circuits: StackedCircuits, X: Array, view: View) -> Array:
     """Log densities of rows whose missing cells lie in the evidence's sets; (draws, rows)."""
     parts = []
-    _, factors = split_evidence(networks, view.evidence)
+    _, factors = split_given(circuits, view.given)
     for start in range(0, len(X), _EVALUATED_TOGETHER):
         rows = X[start : start + _EVALUATED_TOGETHER]
         # a set says nothing more about a cell that is there
@@ -104,8 +104,8 @@ def _evaluate_rows(networks: Networks, X: Array, view: View) -> Array:
             column: np.where(np.isnan(rows[:, column])[:, None, None, None], factor, 0.0)
             for column, factor in factors.items()
         }
-        parts.append(evaluate(networks, rows, own).log_evidence)
-    return np.concatenate([np.empty((networks.n_draws, 0)), *parts], axis=1)
+        parts.append(evaluate(circuits, rows, own).log_probability)
+    return np.concatenate([np.empty((circuits.n_draws, 0)), *parts], axis=1)
 
 
 def draw_plausible(view: View, n: int, seed: int) -> Array:
@@ -115,7 +115,7 @@ def draw_plausible(view: View, n: int, seed: int) -> Array:
     value far beyond anything that was ever seen.
     """
     columns = view.posterior.model.leaves.columns
-    free = [k for k, column in enumerate(columns) if k not in view.evidence]
+    free = [k for k, column in enumerate(columns) if k not in view.given]
     low, high = np.array([columns[k].plausible for k in free]).reshape(-1, 2).T
     seeds = np.random.SeedSequence(seed)
     rows = np.empty((n, len(columns)))
@@ -131,11 +131,11 @@ def draw_plausible(view: View, n: int, seed: int) -> Array:
 
 
 def _draw_some(view: View, n: int, seeds: np.random.SeedSequence) -> Array:
-    if not view.evidence:
+    if not view.given:
         return view.posterior.sample(n, int(seeds.generate_state(1)[0]))
     rng = np.random.default_rng(seeds)
     parts = [
-        draw_rows(rng, view.inquiry, min(_DRAWN_TOGETHER, n - start))
+        draw_rows(rng, view.conditional, min(_DRAWN_TOGETHER, n - start))
         for start in range(0, n, _DRAWN_TOGETHER)
     ]
     return np.concatenate(parts)
@@ -147,17 +147,17 @@ def draw_replicates(view: View, n: int, tables: int, seed: int) -> Array:
     The networks are evenly spaced draws with drawn parameters, so that tables differ as much as
     what is known of the table's origin leaves open.
     """
-    networks = view.posterior.drawn
-    weights = view.drawn_inquiry.draw_weights
+    circuits = view.posterior.drawn
+    weights = view.drawn_conditional.weights_of_draws
     # at the middle of equal shares of the probability: evenly spaced draws without evidence
     chosen = np.searchsorted(np.cumsum(weights), (np.arange(tables) + 0.5) / tables)
     rng = np.random.default_rng(seed)
     drawn = np.empty((tables, n, len(view.schema)))
-    for table, draw in enumerate(np.minimum(chosen, networks.n_draws - 1)):
-        inquiry = Inquiry(networks.draw(int(draw)), view.evidence)
+    for table, draw in enumerate(np.minimum(chosen, circuits.n_draws - 1)):
+        conditional = ConditionalCircuits(circuits.draw(int(draw)), view.given)
         for start in range(0, n, _DRAWN_TOGETHER):
             rows = drawn[table, start : start + _DRAWN_TOGETHER]
-            rows[:] = draw_rows(rng, inquiry, len(rows))
+            rows[:] = draw_rows(rng, conditional, len(rows))
     return drawn
 
 
@@ -166,12 +166,12 @@ def rarity_of(view: View) -> float:
 
     Compared are the columns with exact evidence, among rows that agree with the rest of it.
     """
-    exact = {c: v for c, v in view.evidence.items() if not isinstance(v, ValueSet)}
+    exact = {c: v for c, v in view.given.items() if not isinstance(v, ValueSet)}
     if not exact:
         return 1.0
-    rest = {c: v for c, v in view.evidence.items() if c not in exact}
-    others = replace(view, posterior=view.posterior.thinned, evidence=rest)
-    drawn = draw_rows(np.random.default_rng(0), others.inquiry, _COMPARED)
+    rest = {c: v for c, v in view.given.items() if c not in exact}
+    others = replace(view, posterior=view.posterior.thinned, given=rest)
+    drawn = draw_rows(np.random.default_rng(0), others.conditional, _COMPARED)
     rows = np.full((_COMPARED + 1, len(view.schema)), np.nan)
     columns = list(exact)
     rows[:-1, columns] = drawn[:, columns]
@@ -184,7 +184,7 @@ def rarity_of(view: View) -> float:
 def anomaly_scores(view: View, values: Array, seed: int) -> Array:
     """Standard deviations of the log density below what rows with the same cells have; (rows,)."""
     scores = log_conditional(view, values)
-    drawn = draw_rows(np.random.default_rng(seed), view.inquiry, _COMPARED)
+    drawn = draw_rows(np.random.default_rng(seed), view.conditional, _COMPARED)
     patterns, which = np.unique(np.isnan(values), axis=0, return_inverse=True)
     compared = np.empty((len(patterns), _COMPARED))
     for start in range(0, len(patterns), _PATTERNS_TOGETHER):
@@ -210,21 +210,21 @@ def cell_surprises(view: View, values: Array) -> Array:
 
 
 def _column_surprise(posterior: Posterior, X: Array, column: int) -> Array:
-    networks = posterior.predictive
-    low, high = Inquiry(networks, {}).cells(column, _SURPRISE_CELLS)
+    circuits = posterior.predictive
+    low, high = ConditionalCircuits(circuits, {}).cells(column, _SURPRISE_CELLS)
     others = X.copy()
     others[:, column] = np.nan
-    weights = draw_weights(posterior.score_draws(others))
-    table = {column: networks.masses(column, low, high)}
-    masses = average_missing(networks, others, weights, table)[column]
+    weights = weights_of_draws(posterior.score_draws(others))
+    table = {column: circuits.masses(column, low, high)}
+    masses = average_missing(circuits, others, weights, table)[column]
     own = np.clip(np.searchsorted(low, X[:, column], side="right") - 1, 0, len(low) - 1)
-    density = masses / _cell_widths(networks.leaves.columns[column], low, high)
+    density = masses / _cell_widths(circuits.leaves.columns[column], low, high)
     rows = np.arange(len(X))
     # cells of equal density count in full; rounding must not tear them apart
     likely = density > density[rows, own][:, None] * (1 + 1e-9)
     share = np.where(likely, 0.0, masses).sum(axis=1)
-    if not networks.leaves.columns[column].n_categories:
-        share = _cut_tails(networks, others, weights, X[:, column], column, (low, high), share)
+    if not circuits.leaves.columns[column].n_categories:
+        share = _cut_tails(circuits, others, weights, X[:, column], column, (low, high), share)
     with np.errstate(divide="ignore"):
         return np.maximum(-np.log(np.minimum(share, 1.0)), 0.0)
 
@@ -241,7 +241,7 @@ def _cell_widths(column: Column, low: Array, high: Array) -> Array:
 
 
 def _cut_tails(
-    networks: Networks,
+    circuits: StackedCircuits,
     others: Array,
     weights: Array,
     values: Array,
@@ -252,7 +252,7 @@ def _cut_tails(
     """Replace shares of values in the outermost cells by the probability beyond the value."""
     low, high = cells
     # a recorded value stands for all that are rounded to it: there may be nothing beyond the value
-    half = networks.leaves.columns[column].resolution / 2
+    half = circuits.leaves.columns[column].resolution / 2
     share = share.copy()
     for rows, upper in (
         (np.flatnonzero(values < high[0]), False),
@@ -262,8 +262,8 @@ def _cut_tails(
             some = rows[start : start + _TAILS_TOGETHER]
             endless = np.full(len(some), np.inf)
             ends = (values[some] - half, endless) if upper else (-endless, values[some] + half)
-            table = {column: networks.masses(column, *ends)}
-            beyond = average_missing(networks, others[some], weights[:, some], table)[column]
+            table = {column: circuits.masses(column, *ends)}
+            beyond = average_missing(circuits, others[some], weights[:, some], table)[column]
             share[some] = np.minimum(
                 share[some], beyond[np.arange(len(some)), np.arange(len(some))]
             )

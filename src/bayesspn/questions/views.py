@@ -12,16 +12,17 @@ import numpy as np
 
 from bayesspn.arrays import Array
 from bayesspn.prediction.cells import CELLS, even_cells
-from bayesspn.prediction.conditionals import ImpossibleEvidence, Inquiry
+from bayesspn.prediction.conditionals import ConditionalCircuits, ImpossibleGiven
 from bayesspn.prediction.posterior import Posterior
-from bayesspn.prediction.value_sets import Evidence, ValueSet
-from bayesspn.tables import QuestionError, Schema, decode, read_event, read_given, read_question
+from bayesspn.prediction.value_sets import Given, ValueSet
+from bayesspn.questions.events import QuestionError, read_event, read_given, read_question
+from bayesspn.tables import Schema, decode
 from bayesspn.tables.cells import shorten
 from bayesspn.tables.encoding import encode_some
 from bayesspn.tables.schema import ColumnSchema
 
 #: Evidence as users give it.
-Given = str | Mapping[Hashable, Any] | None
+Condition = str | Mapping[Hashable, Any] | None
 
 
 class Answer(NamedTuple):
@@ -54,14 +55,14 @@ class View:
         Library of the tables that are given back.
     columns : tuple of int
         Positions of the columns asked about.
-    evidence : dict of int to float or ValueSet
+    given : dict of int to float or ValueSet
     """
 
     posterior: Posterior
     schema: Schema
     library: str
     columns: tuple[int, ...]
-    evidence: Evidence = field(default_factory=dict)
+    given: Given = field(default_factory=dict)
 
     @cached_property
     def shown(self) -> Schema:
@@ -83,7 +84,7 @@ class View:
     def question(self, text: str) -> tuple[dict[int, ValueSet], View]:
         """Read an event and, after a bar, more evidence; columns by position."""
         event, given = read_question(text, self.shown)
-        return self._wanted(event), self._knowing(given)
+        return self._wanted(event), self._add_given(given)
 
     def _wanted(self, event: dict[int, ValueSet]) -> dict[int, ValueSet]:
         return {self.columns[place]: self._whole(place, values) for place, values in event.items()}
@@ -97,15 +98,17 @@ class View:
         """Whether a column has one category; the model's second one stands for the first, too."""
         return len(self.schema.columns[column].categories) == 1
 
-    def cells(self, inquiry: Inquiry, column: int, cells: int = CELLS) -> tuple[Array, Array]:
+    def cells(
+        self, conditional: ConditionalCircuits, column: int, cells: int = CELLS
+    ) -> tuple[Array, Array]:
         """Ends of cells that a column is divided into; see `Inquiry.cells`."""
         if self.constant(column):
             return np.array([0.0]), np.array([1.0])
-        return inquiry.cells(column, cells)
+        return conditional.cells(column, cells)
 
     def even_cells(self, column: int, cells: int) -> tuple[Array, Array]:
         """Ends of cells of equal width; see `bayesspn.prediction.cells.even_cells`."""
-        low, high = self.cells(Inquiry(self.posterior.predictive, {}), column)
+        low, high = self.cells(ConditionalCircuits(self.posterior.predictive, {}), column)
         described = self.posterior.model.leaves.columns[column]
         if described.n_categories:
             return low, high
@@ -115,7 +118,7 @@ class View:
             finite = np.array(described.observed)
         return even_cells(described, (float(finite.min()), float(finite.max())), cells)
 
-    def given(self, given: str | Mapping[Hashable, Any] | None) -> View:
+    def knowing(self, given: str | Mapping[Hashable, Any] | None) -> View:
         """This view with more evidence.
 
         Raises
@@ -123,21 +126,21 @@ class View:
         QuestionError
             If the new evidence contradicts what is known already.
         """
-        return self._knowing(read_given(given, self.shown))
+        return self._add_given(read_given(given, self.shown))
 
-    def _knowing(self, given: Mapping[int, float | ValueSet]) -> View:
+    def _add_given(self, given: Mapping[int, float | ValueSet]) -> View:
         if not given:
             return self
-        evidence = dict(self.evidence)
+        given = dict(self.given)
         for place, value in given.items():
             column = self.columns[place]
             if self.constant(column):
                 continue  # which is known anyway
             both = value
-            if column in evidence:
-                both = _combine(evidence[column], value, self.schema.columns[column])
-            evidence[column] = both
-        return replace(self, evidence=evidence)
+            if column in given:
+                both = _combine(given[column], value, self.schema.columns[column])
+            given[column] = both
+        return replace(self, given=given)
 
     def of_columns(self, names: Iterable[Hashable]) -> View:
         """This view with some of its columns."""
@@ -149,23 +152,23 @@ class View:
         return replace(self, columns=positions)
 
     @cached_property
-    def inquiry(self) -> Inquiry:
+    def conditional(self) -> ConditionalCircuits:
         """The evidence put to the predictive networks: gives answers."""
-        return self._inquire(Inquiry(self.posterior.predictive, self.evidence))
+        return self._inquire(ConditionalCircuits(self.posterior.predictive, self.given))
 
     @cached_property
-    def drawn_inquiry(self) -> Inquiry:
+    def drawn_conditional(self) -> ConditionalCircuits:
         """The evidence put to networks with drawn parameters: gives intervals."""
-        return self._inquire(Inquiry(self.posterior.drawn, self.evidence))
+        return self._inquire(ConditionalCircuits(self.posterior.drawn, self.given))
 
-    def _inquire(self, inquiry: Inquiry) -> Inquiry:
+    def _inquire(self, conditional: ConditionalCircuits) -> ConditionalCircuits:
         try:
-            inquiry.draw_weights  # noqa: B018
-        except ImpossibleEvidence as error:
+            conditional.weights_of_draws  # noqa: B018
+        except ImpossibleGiven as error:
             raise QuestionError(self._explain(error)) from None
-        return inquiry
+        return conditional
 
-    def _explain(self, error: ImpossibleEvidence) -> str:
+    def _explain(self, error: ImpossibleGiven) -> str:
         pieces = [self.describe(column) for column in error.columns]
         if len(pieces) == 1:
             return (
@@ -179,7 +182,7 @@ class View:
 
     def describe(self, column: int) -> str:
         """What is known of a column, in words."""
-        described, known = self.schema.columns[column], self.evidence[column]
+        described, known = self.schema.columns[column], self.given[column]
         name = shorten(described.name)
         if not isinstance(known, ValueSet):
             return f"{name} = {show(decode_value(known, described))}"

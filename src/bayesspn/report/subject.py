@@ -11,8 +11,8 @@ import pandas as pd
 
 from bayesspn.plots.checks import draw_tables, thin_rows
 from bayesspn.plots.models import as_frame, check_model
+from bayesspn.questions.events import QuestionError
 from bayesspn.questions.wording import count
-from bayesspn.tables import QuestionError
 from bayesspn.tables.encoding import encode_some
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ import pandas as pd
 
 from bayesspn.plots.checks import thin_rows
 from bayesspn.plots.models import as_frame
+from bayesspn.questions.events import QuestionError
 from bayesspn.questions.wording import count, percent, show
 from bayesspn.report.markup import Markup, datum, element, join, table
 from bayesspn.report.subject import Subject
-from bayesspn.tables import QuestionError
 
 _ROWS_SHOWN = 10
 _CELLS_SHOWN = 12

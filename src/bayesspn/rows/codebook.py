@@ -9,7 +9,7 @@ Statistics are accumulated as integers: T(x) is scaled by a power of two, chosen
 that the whole table's sum uses 62 bits. Integer sums do not depend on their order, and they are
 finer than sums in double precision.
 
-A `Dictionary` is made from a `Digest` and from `count_totals`. Both are small and add up over any
+A `Codebook` is made from a `Digest` and from `count_totals`. Both are small and add up over any
 split of the rows, so that no machine needs to hold the table.
 """
 
@@ -36,7 +36,7 @@ _TOTAL_BITS = 30
 
 
 @dataclass(frozen=True, eq=False)
-class Dictionary:
+class Codebook:
     """What all blocks of a table share.
 
     Attributes
@@ -106,12 +106,12 @@ class Dictionary:
         features[base + self.feature_rank] = np.arange(self.feature_base[-1])
         return features
 
-    def scaled_statistics(self, column: int, model: int, values: Array) -> IntArray:
+    def scaled_statistics(self, column: int, number: int, values: Array) -> IntArray:
         """Integer statistics of values, NaN giving zeros; shape (values, slots)."""
-        group, position = self.leaves.places[column][model]
+        group, position = self.leaves.places[column][number]
         missing = np.isnan(values)
         safe = np.where(missing, 1.0, values)
-        statistics, _ = self.leaves.columns[column].features(model, safe)
+        statistics, _ = self.leaves.columns[column].features(number, safe)
         if not self.leaves.groups[group].family.one_hot:
             statistics = np.concatenate([np.ones((len(values), 1)), statistics], axis=1)
         statistics[missing] = 0.0
@@ -192,14 +192,14 @@ def _magnitudes(leaves: Leaves, X: Array) -> Iterator[tuple[int, int, Array]]:
     for g, group in enumerate(leaves.groups):
         if group.family.one_hot:
             continue
-        for position, (d, m) in enumerate(zip(group.columns, group.models, strict=True)):
+        for position, (d, m) in enumerate(zip(group.columns, group.family_numbers, strict=True)):
             observed = X[~np.isnan(X[:, d]), d]
             statistics, _ = leaves.columns[d].features(int(m), observed)
             # the first slot counts rows and is not scaled
             yield g, position, np.pad(np.abs(statistics), ((0, 0), (1, 0)))
 
 
-def build_dictionary(leaves: Leaves, digest: Digest, totals: tuple[IntArray, ...]) -> Dictionary:
+def build_codebook(leaves: Leaves, digest: Digest, totals: tuple[IntArray, ...]) -> Codebook:
     """Dictionary of the rows that were digested."""
     few = max(_ALWAYS_TABULATED, min(_MOST_TABULATED, digest.rows // _ROWS_PER_VALUE))
     values: list[Array] = []
@@ -210,7 +210,7 @@ def build_dictionary(leaves: Leaves, digest: Digest, totals: tuple[IntArray, ...
             values.append(np.empty(0))
             continue
         distinct = known.distinct
-        if len(column.families) == 1 and column.models[0].one_hot:
+        if len(column.families) == 1 and column.likelihoods[0].one_hot:
             # codes are the categories themselves, also those that do not occur here
             distinct = np.union1d(np.arange(float(column.n_categories)), distinct)
         if distinct.size == 0:
@@ -231,7 +231,7 @@ def build_dictionary(leaves: Leaves, digest: Digest, totals: tuple[IntArray, ...
         if not group.family.one_hot:
             exponent[:, 1:] = (61 - power)[:, 1:]
         exponents.append(exponent)
-    return Dictionary(leaves, tuple(values), reference, np.concatenate(occurring), tuple(exponents))
+    return Codebook(leaves, tuple(values), reference, np.concatenate(occurring), tuple(exponents))
 
 
 def supported(column: Column, values: Array) -> NDArray[np.bool_]:
@@ -243,4 +243,4 @@ def supported(column: Column, values: Array) -> NDArray[np.bool_]:
 
 
 def _one_hot(column: Column) -> bool:
-    return any(family.one_hot for family in column.models)
+    return any(family.one_hot for family in column.likelihoods)

@@ -1,6 +1,6 @@
 """Encoded rows: the table as the row pass reads it, in independent blocks.
 
-Blocks share one `Dictionary` and nothing else, so they can be processed in any order, by any thread
+Blocks share one `Codebook` and nothing else, so they can be processed in any order, by any thread
 or machine.
 """
 
@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from bayesspn.arrays import Array, IntArray
 from bayesspn.leaves.columns import Leaves
 from bayesspn.rows.codebook import (
-    Dictionary,
-    build_dictionary,
+    Codebook,
+    build_codebook,
     count_totals,
     digest_rows,
     supported,
@@ -56,9 +56,9 @@ class RowBlock:
         """Number of distinct rows."""
         return len(self.row_start) - 1
 
-    def codes(self, dictionary: Dictionary, column: int) -> NDArray[np.int32]:
+    def codes(self, codebook: Codebook, column: int) -> NDArray[np.int32]:
         """Codes of a tabulated column; shape (rows,)."""
-        codes = np.full(self.n_rows, dictionary.reference[column], dtype=np.int32)
+        codes = np.full(self.n_rows, codebook.reference[column], dtype=np.int32)
         cells = slice(self.column_start[column], self.column_start[column + 1])
         codes[self.column_rows[cells]] = self.column_codes[cells]
         return codes
@@ -83,14 +83,14 @@ class RowBlock:
             dense=np.ascontiguousarray(self.dense[:, kept]),
         )
 
-    def values(self, dictionary: Dictionary, rows: IntArray | slice = slice(None)) -> Array:
+    def values(self, codebook: Codebook, rows: IntArray | slice = slice(None)) -> Array:
         """Values of rows in the user's units, NaN where missing; shape (rows, columns)."""
         dense = self.dense[:, rows].T
-        values = np.empty((len(dense), len(dictionary.values)))
-        for d in dictionary.tabulated:
-            with_missing = np.append(dictionary.values[d], np.nan)
-            values[:, d] = with_missing[self.codes(dictionary, int(d))[rows]]
-        values[:, dictionary.dense] = dense
+        values = np.empty((len(dense), len(codebook.values)))
+        for d in codebook.tabulated:
+            with_missing = np.append(codebook.values[d], np.nan)
+            values[:, d] = with_missing[self.codes(codebook, int(d))[rows]]
+        values[:, codebook.dense] = dense
         return values
 
 
@@ -98,7 +98,7 @@ class RowBlock:
 class EncodedRows:
     """A table, or a shard of one: blocks of rows with their dictionary."""
 
-    dictionary: Dictionary
+    codebook: Codebook
     blocks: tuple[RowBlock, ...]
     n_rows: int = field(init=False)
 
@@ -117,23 +117,23 @@ class EncodedRows:
         ids, order = self.sorted_ids
         copies = order[np.searchsorted(ids, row_ids)]
         starts = np.cumsum([0, *(len(block.copy_ids) for block in self.blocks)])
-        values = np.empty((len(row_ids), len(self.dictionary.values)))
+        values = np.empty((len(row_ids), len(self.codebook.values)))
         for block, first, end in zip(self.blocks, starts[:-1], starts[1:], strict=True):
             here = (copies >= first) & (copies < end)
             if here.any():
                 distinct = np.searchsorted(block.copy_start, copies[here] - first, side="right") - 1
-                values[here] = block.values(self.dictionary, distinct)
+                values[here] = block.values(self.codebook, distinct)
         return values
 
     def take(self, wanted: NDArray[np.bool_]) -> EncodedRows:
         """The rows whose numbers are wanted (row numbers,); they keep their numbers."""
         blocks = (block.take(wanted) for block in self.blocks)
-        return EncodedRows(self.dictionary, tuple(block for block in blocks if block.n_rows))
+        return EncodedRows(self.codebook, tuple(block for block in blocks if block.n_rows))
 
     def split(self, shards: int) -> tuple[EncodedRows, ...]:
         """Distribute the blocks over shards."""
         return tuple(
-            EncodedRows(self.dictionary, self.blocks[shard::shards]) for shard in range(shards)
+            EncodedRows(self.codebook, self.blocks[shard::shards]) for shard in range(shards)
         )
 
 
@@ -151,18 +151,18 @@ def encode_rows(leaves: Leaves, X: Array, *, block_rows: int = BLOCK_ROWS) -> En
     """
     X = check_values(leaves, X)
     digest = digest_rows(leaves, X)
-    dictionary = build_dictionary(leaves, digest, count_totals(leaves, X, digest.peaks))
-    return encode_shard(dictionary, X, np.arange(len(X)), block_rows=block_rows)
+    codebook = build_codebook(leaves, digest, count_totals(leaves, X, digest.peaks))
+    return encode_shard(codebook, X, np.arange(len(X)), block_rows=block_rows)
 
 
 def encode_shard(
-    dictionary: Dictionary, X: Array, row_ids: IntArray, *, block_rows: int = BLOCK_ROWS
+    codebook: Codebook, X: Array, row_ids: IntArray, *, block_rows: int = BLOCK_ROWS
 ) -> EncodedRows:
     """Encode rows of a table whose dictionary is known.
 
     Parameters
     ----------
-    dictionary : Dictionary
+    codebook : Codebook
         Of the whole table.
     X : ndarray of shape (rows, columns)
         Values, NaN where missing.
@@ -171,9 +171,9 @@ def encode_shard(
     block_rows : int
         Distinct rows per block.
     """
-    codes = _encode_cells(dictionary, X)
+    codes = _encode_cells(codebook, X)
     rows = len(X)
-    if dictionary.dense.size or rows == 0:
+    if codebook.dense.size or rows == 0:
         first, copies = np.arange(rows), np.arange(rows)
         multiplicity = np.ones(rows, dtype=np.int64)
     else:
@@ -186,14 +186,14 @@ def encode_shard(
         chosen = first[start:stop]
         blocks.append(
             _build_block(
-                dictionary,
+                codebook,
                 codes[chosen],
-                X[chosen][:, dictionary.dense],
+                X[chosen][:, codebook.dense],
                 copy_end[start : stop + 1] - copy_end[start],
                 row_ids[copies[copy_end[start] : copy_end[stop]]],
             )
         )
-    return EncodedRows(dictionary, tuple(blocks))
+    return EncodedRows(codebook, tuple(blocks))
 
 
 def check_values(leaves: Leaves, X: Array) -> Array:
@@ -216,11 +216,11 @@ def check_support(rows: EncodedRows) -> None:
 
     Scores of impossible values are −inf, which is an answer; rows to learn from must be possible.
     """
-    dictionary = rows.dictionary
-    for d, column in enumerate(dictionary.leaves.columns):
-        parts = [dictionary.values[d]]
+    codebook = rows.codebook
+    for d, column in enumerate(codebook.leaves.columns):
+        parts = [codebook.values[d]]
         if not parts[0].size:
-            k = int(np.searchsorted(dictionary.dense, d))
+            k = int(np.searchsorted(codebook.dense, d))
             parts = [block.dense[k][~np.isnan(block.dense[k])] for block in rows.blocks]
         for values in parts:
             impossible = values[~supported(column, values)]
@@ -231,16 +231,16 @@ def check_support(rows: EncodedRows) -> None:
                 )
 
 
-def _encode_cells(dictionary: Dictionary, X: Array) -> NDArray[np.int32]:
+def _encode_cells(codebook: Codebook, X: Array) -> NDArray[np.int32]:
     """Codes of all cells of the tabulated columns; shape of X."""
     codes = np.zeros(X.shape, dtype=np.int32)
-    for d in dictionary.tabulated:
-        distinct, observed = dictionary.values[d], ~np.isnan(X[:, d])
+    for d in codebook.tabulated:
+        distinct, observed = codebook.values[d], ~np.isnan(X[:, d])
         cells = np.where(observed, X[:, d], distinct[0])
         found = np.minimum(np.searchsorted(distinct, cells), distinct.size - 1)
         if (distinct[found] != cells).any():
             unknown = cells[distinct[found] != cells][0]
-            name = dictionary.leaves.columns[d].name
+            name = codebook.leaves.columns[d].name
             raise ValueError(f"column {name!r}: value {unknown:g} is not in the dictionary")
         codes[:, d] = np.where(observed, found, distinct.size)
     return codes
@@ -260,16 +260,16 @@ def _distinct_rows(codes: NDArray[np.int32]) -> tuple[IntArray, IntArray, IntArr
 
 
 def _build_block(
-    dictionary: Dictionary,
+    codebook: Codebook,
     codes: NDArray[np.int32],
     dense: Array,
     copy_start: IntArray,
     copy_ids: IntArray,
 ) -> RowBlock:
-    differs = codes != dictionary.reference.astype(np.int32)
-    differs[:, dictionary.dense] = False
+    differs = codes != codebook.reference.astype(np.int32)
+    differs[:, codebook.dense] = False
     row, column = np.nonzero(differs)
-    features = dictionary.feature_base[column] + codes[row, column]
+    features = codebook.feature_base[column] + codes[row, column]
     by_column, column_rows = np.nonzero(differs.T)
     return RowBlock(
         row_start=_starts(row, len(codes)),

@@ -17,16 +17,16 @@ def hash_columns(rows: EncodedRows) -> HashArray:
 
     However rows are divided, stored or ordered, the sums over all parts are the same.
     """
-    dictionary = rows.dictionary
-    totals = np.zeros(len(dictionary.values), dtype=np.uint64)
+    codebook = rows.codebook
+    totals = np.zeros(len(codebook.values), dtype=np.uint64)
     for block in rows.blocks:
         copies = np.repeat(np.arange(block.n_rows), np.diff(block.copy_start))
         numbers = _mix(block.copy_ids.astype(np.uint64))
-        for d, distinct in enumerate(dictionary.values):
+        for d, distinct in enumerate(codebook.values):
             if distinct.size:
-                values = np.append(distinct, np.nan)[block.codes(dictionary, d)]
+                values = np.append(distinct, np.nan)[block.codes(codebook, d)]
             else:
-                values = block.dense[np.searchsorted(dictionary.dense, d)]
+                values = block.dense[np.searchsorted(codebook.dense, d)]
             # equal values as equal bits: one NaN, one zero
             values = np.where(np.isnan(values), np.nan, values + 0.0)
             bits = _mix(values.view(np.uint64))[copies]

@@ -11,7 +11,7 @@ from bayesspn.estimators.fitting import draw_seed
 from bayesspn.inference.chains import GrowingChain, start_chain
 from bayesspn.inference.evidence.estimates import (
     LogEvidence,
-    pinned_evidence,
+    bridge_evidence,
     sequential_evidence,
     tempered_evidence,
 )
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from bayesspn.estimators.joint import JointModel
 
 _ESTIMATES: dict[str, Callable[..., LogEvidence]] = {
-    "pinned": pinned_evidence,
+    "pinned": bridge_evidence,
     "sequential": sequential_evidence,
     "tempered": tempered_evidence,
 }

@@ -12,9 +12,9 @@ from sklearn.base import clone
 from tqdm.auto import tqdm
 
 from bayesspn.arrays import Array
-from bayesspn.selection import evidence
 from bayesspn.numerics.threads import limited_threads
 from bayesspn.rows.encoded import encode_rows
+from bayesspn.selection import evidence
 from bayesspn.selection.candidates import Candidate
 from bayesspn.selection.evidence import Measurement
 from bayesspn.selection.rankings import Ranking, ScoredGraph

@@ -1,9 +1,8 @@
 """Tables: from what the user has to what the model works on, and back.
 
 A table of any library gets a schema (`infer_schema`), which says what every column is; `encode`
-turns the table into floats, `model_columns` describes the leaves, and `decode` gives floats back as
-a table of the same library and types. `read_event` and `read_given` turn what users ask about
-columns into sets of encoded values.
+turns the table into floats, `describe_columns` describes the leaves, and `decode` gives floats back
+as a table of the same library and types.
 
 >>> import pandas as pd
 >>> from bayesspn.tables import decode, encode, infer_schema
@@ -15,9 +14,8 @@ True
 
 from __future__ import annotations
 
-from bayesspn.questions.events import QuestionError, read_event, read_given, read_question
 from bayesspn.tables.cells import TableError
-from bayesspn.tables.columns import model_columns
+from bayesspn.tables.columns import describe_columns
 from bayesspn.tables.encoding import as_recorded, decode, encode
 from bayesspn.tables.files import (
     TableFileError,
@@ -31,19 +29,15 @@ from bayesspn.tables.schema import ColumnSchema, Schema, SchemaError
 
 __all__ = [
     "ColumnSchema",
-    "QuestionError",
     "Schema",
     "SchemaError",
     "TableError",
     "TableFileError",
     "as_recorded",
     "decode",
+    "describe_columns",
     "encode",
     "infer_schema",
-    "model_columns",
-    "read_event",
-    "read_given",
-    "read_question",
     "read_table",
     "read_table_chunks",
     "write_table",

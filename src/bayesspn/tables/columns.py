@@ -13,7 +13,7 @@ from bayesspn.tables.schema import ColumnSchema, Schema
 _LARGEST, _SMALLEST = 1e150, 1e-150
 
 
-def model_columns(schema: Schema, values: Array) -> Leaves:
+def describe_columns(schema: Schema, values: Array) -> Leaves:
     """Describe the leaves of all columns.
 
     Parameters
@@ -26,7 +26,7 @@ def model_columns(schema: Schema, values: Array) -> Leaves:
     --------
     >>> import numpy as np
     >>> schema = Schema((ColumnSchema("age", "integer"),))
-    >>> model_columns(schema, np.array([[31.0], [45.0]])).columns[0].resolution
+    >>> describe_columns(schema, np.array([[31.0], [45.0]])).columns[0].resolution
     1.0
     """
     return Leaves(tuple(_describe(column, values[:, j]) for j, column in enumerate(schema)))

@@ -1,4 +1,4 @@
-"""Schemas read off a table: the kind of every column and the likelihood models that suit it.
+"""Schemas read off a table: the kind of every column and the likelihood families that suit it.
 
 ============================================================= ========= ===========================
 values                                                        kind      families
@@ -131,7 +131,7 @@ def _are_categories(survey: ColumnSurvey) -> bool:
 
 
 def families_by_sign(values: Array) -> tuple[str, ...]:
-    """Likelihood models that suit continuous values."""
+    """Likelihood families that suit continuous values."""
     return _families_from(float(values.min()))
 
 

@@ -1,6 +1,6 @@
 """Schemas: what each column of a table is and how it is modelled, to read, edit and keep.
 
-A `ColumnSchema` says what the values of a column mean (its kind), which likelihood models compete
+A `ColumnSchema` says what the values of a column mean (its kind), which likelihood families compete
 for it, and how to give values back in the type they came in. A `Schema` is one of these per column.
 It is learned by `bayesspn.tables.infer_schema`, printed as a table, changed with `Schema.replace`
 or written by hand, as Python or as a file (see `bayesspn.tables.schema_files`).
@@ -33,7 +33,7 @@ from bayesspn.tables.cells import Scalar, shorten
 from bayesspn.tables.dtypes import DEFAULT_DTYPES, suits_kind
 from bayesspn.tables.frames import check_names
 
-#: Likelihood models of each kind that suit any values of that kind.
+#: Likelihood families of each kind that suit any values of that kind.
 DEFAULT_FAMILIES: dict[str, tuple[str, ...]] = {
     "binary": ("bernoulli",),
     "category": ("categorical",),
@@ -53,7 +53,7 @@ class SchemaError(ValueError):
 
 
 def suitable_families(kind: str) -> tuple[str, ...]:
-    """Names of the likelihood models that a kind of column can use.
+    """Names of the likelihood families that a kind of column can use.
 
     Examples
     --------
@@ -83,7 +83,7 @@ class ColumnSchema:
     kind : {"binary", "category", "count", "integer", "real", "datetime", "duration"}
         What the values mean.
     families : tuple of str, default=()
-        Likelihood models; several compete. Those that suit any values of the kind if empty.
+        Likelihood families; several compete. Those that suit any values of the kind if empty.
     categories : tuple of str, int, float or bool, default=()
         The values that a category can take, in order.
     ordered : bool, default=False

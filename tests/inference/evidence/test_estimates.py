@@ -30,7 +30,7 @@ from bayesspn.engine.row_sums import Address
 from bayesspn.graphs import RegionGraph
 from bayesspn.inference.chains import chain_from_state, run_chain
 from bayesspn.inference.evidence.estimates import (
-    pinned_evidence,
+    bridge_evidence,
     sequential_evidence,
     tempered_evidence,
 )
@@ -42,7 +42,7 @@ from bayesspn.numerics.random_numbers import Key
 from bayesspn.rows.encoded import encode_rows
 
 ESTIMATES = {
-    "pinned": pinned_evidence,
+    "pinned": bridge_evidence,
     "sequential": sequential_evidence,
     "tempered": tempered_evidence,
 }
@@ -109,7 +109,7 @@ def enumerate_mixed(model: Model, X: np.ndarray) -> float:
 
 
 def log_cells(leaves: Leaves, column: int, model: int, values: np.ndarray) -> float:
-    """Log marginal likelihood of cells under one likelihood model."""
+    """Log marginal likelihood of cells under one likelihood family."""
     group, position = leaves.places[column][model]
     family = leaves.groups[group].family
     statistics, log_base = leaves.columns[column].features(model, values)
@@ -150,7 +150,7 @@ def test_names_that_a_chain_never_changes_are_counted(leaves_used):
         ones = X[cluster == k].sum(axis=0)
         exact += log_dirichlet_multinomial(GAMMA, np.stack([ones, 10 - ones], axis=1))
     exact += np.log(np.prod(np.arange(leaves_used, leaves_used - 3, -1)))
-    value, error = pinned_evidence(model, encode_rows(leaves, X), seed=0, sweeps=160)
+    value, error = bridge_evidence(model, encode_rows(leaves, X), seed=0, sweeps=160)
     assert error < 0.5
     assert abs(value - exact) < 4 * error + 0.02
 
@@ -169,7 +169,7 @@ def small_tables(count: int):
 def test_the_two_estimates_agree_with_learned_hyper_parameters():
     for model, X in small_tables(1):
         rows = encode_rows(model.leaves, X)
-        one = pinned_evidence(model, rows, seed=3)
+        one = bridge_evidence(model, rows, seed=3)
         two = sequential_evidence(model, rows, seed=3, runs=6, particles=48)
         together = np.hypot(one.standard_error, two.standard_error)
         assert together < 0.8
@@ -189,7 +189,7 @@ def test_error_bars_hold_what_they_promise_on_tiny_tables(case):
         table = draw_rows(rng, draw_prior_circuit(rng, model, draw_hyper(rng, model)), len(X))
         table[np.isnan(X)] = np.nan
         exact = enumerate_posterior(graph, table)["log_evidence"]
-        value, error = pinned_evidence(model, encode_rows(leaves, table), seed=number)
+        value, error = bridge_evidence(model, encode_rows(leaves, table), seed=number)
         inside.append(abs(value - exact) < 2 * error)
     assert 0.87 <= np.mean(inside) <= 1.0
 
@@ -201,7 +201,7 @@ def test_error_bars_hold_what_they_promise():
     for number, (model, X) in enumerate(small_tables(40)):
         rows = encode_rows(model.leaves, X)
         truth = sequential_evidence(model, rows, seed=1000 + number, runs=6, particles=96)
-        value, error = pinned_evidence(model, rows, seed=number)
+        value, error = bridge_evidence(model, rows, seed=number)
         inside.append(abs(value - truth.value) < 2 * np.hypot(error, truth.standard_error))
     assert 0.87 <= np.mean(inside) <= 1.0
 
@@ -252,5 +252,5 @@ def test_exchanges_free_a_chain_that_is_stuck():
         for number in (1, 8)
     )
     assert tempered.trace[-1].log_likelihood > plain.trace[-1].log_likelihood + 1.5
-    powers = tempered.rungs.powers
+    powers = tempered.replicas.powers
     assert (np.diff(np.append(powers, 1.0)) > 0).all()

@@ -11,7 +11,7 @@ from support import binary_leaves, prior_circuit
 
 from bayesspn.engine.oracle import leaf_values
 from bayesspn.graphs import RegionGraph
-from bayesspn.inference.evidence.label_symmetry import Naming, log_named_probability
+from bayesspn.inference.evidence.label_symmetry import FixedLabels, log_label_averaged
 
 GRAPHS = {
     "mixture": RegionGraph(0, leaves=4),
@@ -92,8 +92,8 @@ def case(name: str, seed: int):
 @pytest.mark.parametrize("name", GRAPHS)
 def test_a_tree_after_another_has_the_mean_probability_of_those_like_it(name, seed):
     graph, circuit, at_leaves, trees, (first, second) = case(name, seed)
-    naming = Naming(graph, np.array([first, second]))
-    alone = log_named_probability(circuit, at_leaves[0], np.array(first), naming, 0)
+    labels = FixedLabels(graph, np.array([first, second]))
+    alone = log_label_averaged(circuit, at_leaves[0], np.array(first), labels, 0)
     each = [log_joint(circuit, at_leaves[0], tree) for tree in trees]
     assert alone == pytest.approx(logsumexp(each) - np.log(len(trees)))
     wanted = signature(graph, [first, second])
@@ -102,5 +102,5 @@ def test_a_tree_after_another_has_the_mean_probability_of_those_like_it(name, se
         for tree in trees
         if signature(graph, [first, tree]) == wanted
     ]
-    actual = log_named_probability(circuit, at_leaves[1], np.array(second), naming, 1)
+    actual = log_label_averaged(circuit, at_leaves[1], np.array(second), labels, 1)
     assert actual == pytest.approx(logsumexp(alike) - np.log(len(alike)))

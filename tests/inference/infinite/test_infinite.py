@@ -22,8 +22,8 @@ from bayesspn.engine.row_sums import Address
 from bayesspn.engine.shards import LocalShards
 from bayesspn.graphs import RegionGraph
 from bayesspn.inference.chains import Chain, run_chain, start_chain
-from bayesspn.inference.circuits import draw_parameters, predictive_circuit, reach_components
-from bayesspn.inference.infinite.collapsed_gibbs import reseat_rows
+from bayesspn.inference.circuits import draw_active_components, draw_parameters, predictive_circuit
+from bayesspn.inference.infinite.collapsed_gibbs import resample_rows
 from bayesspn.inference.infinite.components import (
     blocks_of,
     by_component,
@@ -32,7 +32,7 @@ from bayesspn.inference.infinite.components import (
     count_components,
     take_from_state,
 )
-from bayesspn.inference.infinite.split_merge import exchange_blocks
+from bayesspn.inference.infinite.split_merge import split_merge_blocks
 from bayesspn.inference.infinite.stick_breaking import draw_concentration
 from bayesspn.inference.prior import draw_prior_circuit
 from bayesspn.inference.scopes import log_dirichlet_multinomial
@@ -90,7 +90,7 @@ def draw_joint(rng: np.random.Generator, model: Model) -> Joint:
     X[rng.random(X.shape) < 0.2] = np.nan
     _, regions, nodes = oracle.decode_trees(circuit.graph, edges)
     address = Address(key.words(), 1)
-    models = oracle.draw_models(circuit, X, regions, nodes, np.arange(ROWS), address)
+    models = oracle.draw_cell_families(circuit, X, regions, nodes, np.arange(ROWS), address)
     state = state_from_latents(model, hyper, circuit, X, edges, models)
     return Joint(in_use(model, state), encode_rows(model.leaves, X))
 
@@ -135,34 +135,34 @@ def summarise(model: Model, state: State) -> np.ndarray:
 
 def pass_over_rows(rng, model, joint):
     key = Key(int(rng.integers(2**63)))
-    reach = reach_components(rng, model, joint.state)
-    circuit = draw_parameters(key, 3, model, reach)
+    active = draw_active_components(rng, model, joint.state)
+    circuit = draw_parameters(key, 3, model, active)
     sums = compiled.row_pass(circuit, joint.rows, Address(key.words(), 3))
-    return key, reach, circuit, sums
+    return key, active, circuit, sums
 
 
 def move_rows(rng, model, joint):
-    _, reach, circuit, sums = pass_over_rows(rng, model, joint)
-    if not reach.complete:
+    _, active, circuit, sums = pass_over_rows(rng, model, joint)
+    if not active.complete:
         return joint.state
-    inside = statistics_in_scope(joint.rows.dictionary, circuit.scope, sums.statistics)
+    inside = statistics_in_scope(joint.rows.codebook, circuit.scope, sums.statistics)
     state = State(circuit.scope, joint.state.hyper, sums.edge_counts, inside)
     return in_use(model, state)
 
 
 def move_seats(rng, model, joint):
     """A row pass for what the rows' places were, then new places for some of them."""
-    key, reach, circuit, sums = pass_over_rows(rng, model, joint)
-    if not reach.complete:
+    key, active, circuit, sums = pass_over_rows(rng, model, joint)
+    if not active.complete:
         return joint.state
     hyper = joint.state.hyper
-    scope, sums = reseat_rows(key, 3, model, LocalShards(joint.rows), hyper, circuit, sums)
-    inside = statistics_in_scope(joint.rows.dictionary, scope, sums.statistics)
+    scope, sums = resample_rows(key, 3, model, LocalShards(joint.rows), hyper, circuit, sums)
+    inside = statistics_in_scope(joint.rows.codebook, scope, sums.statistics)
     return in_use(model, State(scope, hyper, sums.edge_counts, inside))
 
 
 def move_blocks(rng, model, joint):
-    return exchange_blocks(rng, model, joint.state)
+    return split_merge_blocks(rng, model, joint.state)
 
 
 def move_concentration(rng, model, joint):
@@ -231,7 +231,7 @@ def test_the_joint_test_notices_a_wrong_move():
     def wrong(rng, model, joint):
         hyper = joint.state.hyper
         bent = hyper._replace(concentration=3 * hyper.concentration)
-        moved = exchange_blocks(rng, model, joint.state._replace(hyper=bent))
+        moved = split_merge_blocks(rng, model, joint.state._replace(hyper=bent))
         return moved._replace(hyper=hyper)
 
     assert worst_deviation(wrong, "cross", replicates=400, seed=1) > ALLOWED

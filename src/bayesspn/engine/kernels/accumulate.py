@@ -115,27 +115,27 @@ def add_statistics(totals, rows, statistics, visits):
 
 
 @nb.njit(cache=True)
-def count_model_categories(totals, model, choice, codes, categories, copy_start, leaf_nodes):
+def count_family_categories(totals, number, choice, codes, categories, copy_start, leaf_nodes):
     """Count the categories of the cells that a categorical model owns.
 
     ``totals`` (categories, leaf nodes), ``codes`` (rows,), ``categories`` (codes,).
     """
     for row in range(codes.shape[0]):
         for copy in range(copy_start[row], copy_start[row + 1]):
-            if choice[copy] == model:
+            if choice[copy] == number:
                 for leaf in range(leaf_nodes.shape[1]):
                     totals[categories[codes[row]], leaf_nodes[copy, leaf]] += 1
 
 
 @nb.njit(cache=True)
-def add_model_statistics(totals, model, choice, codes, statistics, copy_start, leaf_nodes):
-    """Add the statistics of the cells that a likelihood model owns.
+def add_family_statistics(totals, number, choice, codes, statistics, copy_start, leaf_nodes):
+    """Add the statistics of the cells that a likelihood family owns.
 
     ``totals`` (slots, leaf nodes), ``codes`` (rows,), ``statistics`` (codes, slots).
     """
     for row in range(codes.shape[0]):
         for copy in range(copy_start[row], copy_start[row + 1]):
-            if choice[copy] == model:
+            if choice[copy] == number:
                 for leaf in range(leaf_nodes.shape[1]):
                     for slot in range(statistics.shape[1]):
                         totals[slot, leaf_nodes[copy, leaf]] += statistics[codes[row], slot]

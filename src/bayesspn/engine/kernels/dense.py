@@ -1,4 +1,4 @@
-"""Log densities of dense columns under exponential families, and the draw of their models.
+"""Log densities of dense columns under exponential families, and the draw of their families.
 
 A model's binary log density of a value is log₂ h + c + Σ_t T_t η_t, with T and h of the value, and
 c (log mixing weight less log partition) and η of the leaf.
@@ -33,7 +33,7 @@ def _log2_one_plus(x):
 
 @nb.njit(cache=True, nogil=True)
 def fill_dense(task, tasks, out, log_base, statistics, constant, eta):
-    """Binary log densities of one column's values under all leaves, mixed over its models.
+    """Binary log densities of one column's values under all leaves, mixed over its families.
 
     Parameters
     ----------
@@ -41,12 +41,12 @@ def fill_dense(task, tasks, out, log_base, statistics, constant, eta):
         Of so many tasks, which run side by side and share the rows, this one.
     out : array of shape (rows, paths, width)
         Receives the result; 0 for missing values, −inf off the support.
-    log_base : float64 array of shape (models, rows)
+    log_base : float64 array of shape (families, rows)
         log₂ h; −inf off a model's support, NaN for missing values.
-    statistics : float64 array of shape (models, rows, t)
-    constant, eta : float64 arrays of shape (models, paths, width), (models, t, paths, width)
+    statistics : float64 array of shape (families, rows, t)
+    constant, eta : float64 arrays of shape (families, paths, width), (families, t, paths, width)
     """
-    models, rows, n_statistics = statistics.shape
+    families, rows, n_statistics = statistics.shape
     paths, width = constant.shape[1:]
     total = np.empty(width)
     other = np.empty(width)
@@ -57,7 +57,7 @@ def fill_dense(task, tasks, out, log_base, statistics, constant, eta):
             continue
         for q in range(paths):
             first = True
-            for m in range(models):
+            for m in range(families):
                 if log_base[m, row] == -np.inf:
                     continue
                 part = total if first else other

@@ -1,6 +1,6 @@
 """Model evidence along a path from the posterior to the prior on which rows are pinned to trees.
 
-Let (z*, s*) be the trees and likelihood models of all rows in one draw of a chain. Then
+Let (z*, s*) be the trees and likelihood families of all rows in one draw of a chain. Then
 
     p(x) = p(x, z*, s*) / p(z*, s* | x),
 
@@ -28,12 +28,22 @@ from bayesspn.arrays import Array, IntArray
 from bayesspn.engine import compiled
 from bayesspn.engine.row_sums import Address, RowSums, add_row_sums, subtract_row_sums
 from bayesspn.inference.chains import GrowingChain, start_chain
-from bayesspn.inference.circuits import draw_parameters, reach_components
-from bayesspn.inference.concentrations import log_weight_evidence
+from bayesspn.inference.circuits import draw_active_components, draw_parameters
+from bayesspn.inference.concentrations import log_edge_marginal
 from bayesspn.inference.evidence.bridge_sampling import bridge
-from bayesspn.inference.evidence.fixed_rows import Moment, NamingStep, Pins, PlainStep, Step
-from bayesspn.inference.evidence.label_symmetry import Naming, first_visits, told_apart
-from bayesspn.inference.scopes import region_evidence
+from bayesspn.inference.evidence.fixed_rows import (
+    FirstVisitStep,
+    FixedAssignments,
+    PathDraw,
+    RevisitStep,
+    Step,
+)
+from bayesspn.inference.evidence.label_symmetry import (
+    FixedLabels,
+    distinguishable_children,
+    first_visits,
+)
+from bayesspn.inference.scopes import region_log_marginals
 from bayesspn.inference.state import State
 from bayesspn.inference.sweep import draw_hyper_parameters, place_columns
 from bayesspn.model.circuit import Circuit
@@ -46,7 +56,7 @@ from bayesspn.scopes import Scope
 _SETTLING = 1
 
 #: Sweeps of all steps that pin one row each, on either way, unless there are more of these steps.
-_NAMING_SWEEPS = 1000
+_FIRST_VISIT_SWEEPS = 1000
 
 #: Standard deviation of f that a step should have. Longer steps are fewer, and their errors in all
 #: the same as long as f is nearly normal.
@@ -56,7 +66,7 @@ _STEP = 3.0
 _SETTLED = 2
 
 #: Sweeps without free rows cost little: so many for one of the others.
-_PINNED_SWEEPS = 3
+_FIXED_SWEEPS = 3
 
 
 class PathEstimate(NamedTuple):
@@ -94,17 +104,17 @@ def estimate_log_evidence(
         growing.step()
     chain = growing.chain()
     sweep = chain.sweep + 1
-    circuit = _draw_network(key, sweep, model, chain.state)
-    pins = Pins(circuit, Address(key.words(), sweep))
-    path = _Path(key, model, rows, pins, chain.state, sweep, each)
-    log_posterior, gap = path.pin_rows()
-    log_joint, other_gap = path.take_rows_away()
+    circuit = _draw_circuit(key, sweep, model, chain.state)
+    fixed = FixedAssignments(circuit, Address(key.words(), sweep))
+    path = _Path(key, model, rows, fixed, chain.state, sweep, each)
+    log_posterior, gap = path.fix_rows()
+    log_joint, other_gap = path.remove_rows()
     return PathEstimate(log_joint - log_posterior, abs(gap) + abs(other_gap))
 
 
-def _draw_network(key: Key, sweep: int, model: Model, state: State) -> Circuit:
-    reach = reach_components(key.generator(sweep, Stream.COMPONENTS), model, state)
-    return draw_parameters(key, sweep, model, reach)
+def _draw_circuit(key: Key, sweep: int, model: Model, state: State) -> Circuit:
+    active = draw_active_components(key.generator(sweep, Stream.COMPONENTS), model, state)
+    return draw_parameters(key, sweep, model, active)
 
 
 class _Path:
@@ -119,22 +129,22 @@ class _Path:
         key: Key,
         model: Model,
         rows: EncodedRows,
-        pins: Pins,
+        fixed: FixedAssignments,
         state: State,
         sweep: int,
         each: int,
     ) -> None:
-        self.key, self.model, self.rows, self.pins = key, model, rows, pins
+        self.key, self.model, self.rows, self.fixed = key, model, rows, fixed
         self.state, self.sweep, self.each = state, sweep, each
         rng = key.generator(sweep, Stream.PINS)
-        self.edges = compiled.draw_trees(pins.circuit, rows, pins.address, np.float32)[0]
+        self.edges = compiled.draw_trees(fixed.circuit, rows, fixed.address, np.float32)[0]
         order = rng.permutation(rows.n_rows)
         first = first_visits(model.graph, self.edges[order])
         self.order = np.concatenate([order[first], np.delete(order, first)])
         self.n_first = len(first)
-        self.naming = Naming(model.graph, self.edges[order[first]])
+        self.labels = FixedLabels(model.graph, self.edges[order[first]])
 
-    def pin_rows(self) -> tuple[float, float]:
+    def fix_rows(self) -> tuple[float, float]:
         """Log p(z*, s* | x): pin all rows part by part, then free them."""
         n_rows = self.rows.n_rows
         size = max(1, n_rows // 200)
@@ -147,7 +157,7 @@ class _Path:
             begin = ends[-1]
             ends.append(begin + 1 if begin < self.n_first else min(begin + size, n_rows))
             step = self._step(begin, ends[-1])
-            here = self._look(begin, sums, step, last)
+            here = self._sample_step(begin, sums, step, last)
             up.append(here[0])
             down.append(here[1])
             if begin >= self.n_first:
@@ -155,14 +165,14 @@ class _Path:
             sums = step.sums if sums is None else add_row_sums([sums, step.sums])
             last = step
         assert sums is not None
-        down.append(self._look(n_rows, sums, None, last)[1])
+        down.append(self._sample_step(n_rows, sums, None, last)[1])
         all_pinned = self.state
         back_up: list[Array] = []
         back_down: list[Array] = []
         for k in reversed(range(len(up))):
             sums = subtract_row_sums(sums, step.sums)
             before = self._step(ends[k - 1], ends[k]) if k else None
-            here = self._look(ends[k], sums if k else None, step, before)
+            here = self._sample_step(ends[k], sums if k else None, step, before)
             back_up.insert(0, here[0])
             back_down.insert(0, here[1])
             if before is not None:
@@ -175,79 +185,79 @@ class _Path:
     def _step(self, begin: int, end: int) -> Step:
         """Pinning of rows that stand from ``begin`` to ``end`` in order."""
         rows = self._rows(self.order[begin:end])
-        sums = self.pins.sums(rows)
+        sums = self.fixed.sums(rows)
         if begin >= self.n_first:
-            return PlainStep(rows, sums)
+            return RevisitStep(rows, sums)
         edges = self.edges[self.order[begin]]
-        return NamingStep(self.model, rows, sums, edges, self.naming, begin)
+        return FirstVisitStep(self.model, rows, sums, edges, self.labels, begin)
 
-    def _look(
+    def _sample_step(
         self, pinned: int, sums: RowSums | None, step: Step | None, last: Step | None
     ) -> tuple[Array, Array]:
         """Sweeps with some rows pinned: f of the step ahead, and −f of the last one."""
         free = self._rows(self.order[pinned:])
         draws = self.each
         if pinned < self.n_first:
-            draws = int(np.clip(_NAMING_SWEEPS // self.n_first, 1, self.each))
+            draws = int(np.clip(_FIRST_VISIT_SWEEPS // self.n_first, 1, self.each))
         up, down = [], []
         for number in range(-_SETTLING, draws):
-            moment = self._sweep(free, sums)
+            draw = self._sweep(free, sums)
             if number >= 0 and step is not None:
-                up.append(step.log_probability(moment, True))
+                up.append(step.log_probability(draw, True))
             if number >= 0 and last is not None:
-                down.append(-last.log_probability(moment, False))
+                down.append(-last.log_probability(draw, False))
         return np.array(up), np.array(down)
 
-    def _sweep(self, free: EncodedRows, pinned: RowSums | None) -> Moment:
+    def _sweep(self, free: EncodedRows, pinned: RowSums | None) -> PathDraw:
         self.sweep += 1
-        circuit = _draw_network(self.key, self.sweep, self.model, self.state)
+        circuit = _draw_circuit(self.key, self.sweep, self.model, self.state)
         address = Address(self.key.words(), self.sweep)
         parts = [] if pinned is None else [pinned]
         if free.n_rows:
             parts.append(compiled.row_pass(circuit, free, address))
         sums = add_row_sums(parts)
         self._advance(sums, circuit.scope)
-        return Moment(circuit, address, sums, self.state)
+        return PathDraw(circuit, address, sums, self.state)
 
-    def take_rows_away(self) -> tuple[float, float]:
+    def remove_rows(self) -> tuple[float, float]:
         """Log p(x, z*, s*) but for base measures: from all rows, pinned, to none, and back."""
         left = [self.rows.n_rows]
         size = max(1, left[0] // 4)
-        sums = self.pins.sums(self.rows)
+        sums = self.fixed.sums(self.rows)
         more: RowSums | None = None
         up: list[Array] = []
         down: list[Array] = []
         while left[-1]:
             left.append(left[-1] - size)
-            gone = self.pins.sums(self._rows(self.order[left[-1] : left[-2]]))
+            gone = self.fixed.sums(self._rows(self.order[left[-1] : left[-2]]))
             fewer = subtract_row_sums(sums, gone)
-            here = self._compare(sums, fewer, more)
+            here = self._sample_removal(sums, fewer, more)
             up.append(here[0])
             down.append(here[1])
             more, sums = sums, fewer
             size = min(_next_size(size, here[0]), max(1, left[-1] // 2))
-        down.append(self._compare(sums, None, more)[1])
+        down.append(self._sample_removal(sums, None, more)[1])
         back_up: list[Array] = []
         back_down: list[Array] = []
         for k in reversed(range(len(up))):
             assert more is not None
             fewer, sums, more = sums, more, None
             if k:
-                gone = self.pins.sums(self._rows(self.order[left[k] : left[k - 1]]))
+                gone = self.fixed.sums(self._rows(self.order[left[k] : left[k - 1]]))
                 more = add_row_sums([sums, gone])
-            here = self._compare(sums, fewer, more)
+            here = self._sample_removal(sums, fewer, more)
             back_up.insert(0, here[0])
             back_down.insert(0, here[1])
         back_down.append(down[-1])
         total, gap = _bridge_both(up, down, back_up, back_down)
         return -total, gap
 
-    def _compare(
+    def _sample_removal(
         self, sums: RowSums, fewer: RowSums | None, more: RowSums | None
     ) -> tuple[Array, Array]:
         """Sweeps given pinned rows: log ratios of the density of fewer and of more to theirs."""
         up, down = [], []
-        for number in range(-_SETTLING, _PINNED_SWEEPS * self.each):
+        for number in range(-_SETTLING, _FIXED_SWEEPS * self.each):
             self.sweep += 1
             self._advance(sums, self.state.scope)
             if number >= 0:
@@ -261,17 +271,17 @@ class _Path:
     def _advance(self, sums: RowSums, scope: Scope) -> None:
         """Draw y and the hyper-parameters given trees of all rows."""
         key, sweep, hyper = self.key, self.sweep, self.state.hyper
-        state = place_columns(key, sweep, self.rows.dictionary, hyper, scope, sums)
+        state = place_columns(key, sweep, self.rows.codebook, hyper, scope, sums)
         hyper = draw_hyper_parameters(key, sweep, self.model, state)
         self.state = state._replace(hyper=hyper)
 
     def _log_joint(self, sums: RowSums) -> float:
         """Log density of pinned rows given y and hyper-parameters; w, θ and ω integrated out."""
         hyper = self.state.hyper
-        evidence = region_evidence(self.rows.dictionary, hyper, sums)
+        evidence = region_log_marginals(self.rows.codebook, hyper, sums)
         leaf_regions = self.state.scope.leaf_regions.astype(np.int64)
         leaves = np.take_along_axis(evidence, leaf_regions, axis=1).sum()
-        return float(leaves) + log_weight_evidence(hyper.alpha, sums.edge_counts)
+        return float(leaves) + log_edge_marginal(hyper.alpha, sums.edge_counts)
 
     def _rows(self, ids: IntArray) -> EncodedRows:
         wanted = np.zeros(self.rows.n_rows, dtype=bool)
@@ -285,8 +295,8 @@ class _Path:
         places at once.
         """
         graph, total = self.model.graph, 0.0
-        members = self.pins.circuit.scope.partition_counts()
-        for level, different in enumerate(told_apart(graph, self.edges)):
+        members = self.fixed.circuit.scope.partition_counts()
+        for level, different in enumerate(distinguishable_children(graph, self.edges)):
             settled = (members[level] >= _SETTLED).all(axis=1)
             total -= float((different & settled).sum() * gammaln(graph.children + 1))
         return total

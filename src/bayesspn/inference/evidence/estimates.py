@@ -28,7 +28,7 @@ _LEAST_EACH = 2
 _LEFT_OVER = 0.03
 
 #: Rungs of a ladder to begin with, and sweeps of the rounds that place them.
-_FIRST_RUNGS = 8
+_FIRST_REPLICAS = 8
 _PILOTS = (12, 16, 20, 24)
 
 #: Share of the sweeps that rungs get to settle once they are placed.
@@ -60,7 +60,7 @@ class LogEvidence(NamedTuple):
     standard_error: float
 
 
-def pinned_evidence(
+def bridge_evidence(
     model: Model,
     rows: EncodedRows,
     *,
@@ -91,7 +91,7 @@ def pinned_evidence(
     >>> X = np.array([[0.0], [1.0], [1.0]])
     >>> leaves = Leaves((describe_column("coin", X[:, 0], "bernoulli", gamma=1.0),))
     >>> model = Model(RegionGraph(0, leaves=1), leaves, alpha=1.0, learn_leaf_priors=False)
-    >>> value, error = pinned_evidence(model, encode_rows(leaves, X), seed=0)
+    >>> value, error = bridge_evidence(model, encode_rows(leaves, X), seed=0)
     >>> bool(abs(value - np.log(1 / 12)) < 1e-6)  # one leaf: nothing to average over
     True
     """
@@ -150,7 +150,7 @@ def tempered_evidence(
     seed: int,
     runs: int = 2,
     sweeps: int = 80,
-    rungs: int = 48,
+    replicas: int = 48,
     n_jobs: int | None = None,
 ) -> LogEvidence:
     """Estimate the evidence from chains at several powers of the likelihood.
@@ -168,7 +168,7 @@ def tempered_evidence(
         Independent ladders, whose agreement is part of the standard error.
     sweeps : int, default=80
         Sweeps of every rung, after those that find the rungs' places.
-    rungs : int, default=48
+    replicas : int, default=48
         Most rungs of a ladder; fewer are used where fewer do.
     n_jobs : int, default=None
         Ladders that run side by side, as joblib counts them.
@@ -185,20 +185,22 @@ def tempered_evidence(
     """
     _check_least(sweeps=(sweeps, _PARTS))
     done = _side_by_side(
-        lambda run: delayed(_run_ladder)(Key(seed, run), model, rows, sweeps, rungs), runs, n_jobs
+        lambda run: delayed(_run_ladder)(Key(seed, run), model, rows, sweeps, replicas),
+        runs,
+        n_jobs,
     )
     return _combine(np.array(done))
 
 
 def _run_ladder(
-    key: Key, model: Model, rows: EncodedRows, sweeps: int, rungs: int
+    key: Key, model: Model, rows: EncodedRows, sweeps: int, replicas: int
 ) -> tuple[float, float]:
     shards = LocalShards(rows)
-    ladder = start_ladder(key, model, shards, min(_FIRST_RUNGS, rungs))
+    ladder = start_ladder(key, model, shards, min(_FIRST_REPLICAS, replicas))
     for pilot in _PILOTS:
         ladder, differences, _ = climb(ladder, shards, pilot)
         late = Differences(differences.up[pilot // 2 :], differences.down[pilot // 2 :])
-        ladder = adapt(ladder, late, rungs)
+        ladder = adapt(ladder, late, replicas)
     ladder, _, _ = climb(ladder, shards, int(_SETTLING * sweeps))
     _, differences, _ = climb(ladder, shards, sweeps)
     up, down = (np.array_split(part, _PARTS) for part in differences)
@@ -246,7 +248,7 @@ def sequential_evidence(
     X = rows.values(np.arange(rows.n_rows))
     logs = _side_by_side(
         lambda run: delayed(predict_rows)(
-            Key(seed, run), model, rows.dictionary, X, particles=particles, sweeps=sweeps
+            Key(seed, run), model, rows.codebook, X, particles=particles, sweeps=sweeps
         ),
         runs,
         n_jobs,

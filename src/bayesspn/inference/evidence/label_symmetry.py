@@ -6,9 +6,10 @@ would say if it visited all of them is known nevertheless: the probability of a 
 the names that no earlier tree has fixed, is that of all trees which differ from it in free names
 only, divided by their number.
 
-`Naming` knows which tree is the first to visit a partition or node; `log_named_probability` gives
-that average for a tree given those before it. `first_visits` and `told_apart` say which trees are
-the first to fix a name, and where trees know one child of a partition from another.
+`FixedLabels` knows which tree is the first to visit a partition or node; `log_label_averaged` gives
+that average for a tree given those before it. `first_visits` and
+`distinguishable_children` say which trees are the first to fix a name, and where trees know one
+child of a partition from another.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from bayesspn.graphs import RegionGraph
 from bayesspn.model.circuit import Circuit
 
 
-class Naming:
+class FixedLabels:
     """Names that trees fix, one tree after the other.
 
     Parameters
@@ -96,8 +97,8 @@ class Naming:
         return [k for k in range(self.graph.nodes[level + 1]) if known.get(k, tree) >= tree]
 
 
-def log_named_probability(
-    circuit: Circuit, at_leaves: Array, edges: IntArray, naming: Naming, tree: int
+def log_label_averaged(
+    circuit: Circuit, at_leaves: Array, edges: IntArray, labels: FixedLabels, tree: int
 ) -> float:
     """Log probability of a row and its tree, averaged over names that are free.
 
@@ -108,11 +109,11 @@ def log_named_probability(
         Log values of leaves for the row.
     edges : ndarray of shape (visited sums,)
         The tree.
-    naming : Naming
+    labels : FixedLabels
     tree : int
         Number of the tree: names that earlier ones fix are not free.
     """
-    walk = _Walk(circuit, at_leaves, edges, naming, tree)
+    walk = _Walk(circuit, at_leaves, edges, labels, tree)
     value, log_count = walk.sum_below(0, 0, 0)
     return float(value[0]) - log_count
 
@@ -121,16 +122,16 @@ class _Walk:
     """One tree on its way through a network; places count the regions that it visits in a level."""
 
     def __init__(
-        self, circuit: Circuit, at_leaves: Array, edges: IntArray, naming: Naming, tree: int
+        self, circuit: Circuit, at_leaves: Array, edges: IntArray, labels: FixedLabels, tree: int
     ) -> None:
-        self.graph, self.naming, self.tree = naming.graph, naming, tree
+        self.graph, self.labels, self.tree = labels.graph, labels, tree
         self.log_weights = circuit.log_weights
         values, products = propagate(circuit, at_leaves[None])
         self.values = [value[0] for value in values]
         self.products = [product[0] for product in products]
         first = np.cumsum([0, *(self.graph.children**level for level in range(self.graph.levels))])
         self.choices = [
-            [naming.choice(level, int(edge)) for edge in edges[first[level] : first[level + 1]]]
+            [labels.choice(level, int(edge)) for edge in edges[first[level] : first[level + 1]]]
             for level in range(self.graph.levels)
         ]
 
@@ -140,11 +141,11 @@ class _Walk:
             return self.values[level][region], 0.0
         j, nodes = self.choices[level][place]
         log_weights = self.log_weights[level][region]
-        free = self.naming.free_partitions(self.tree, level, region)
+        free = self.labels.free_partitions(self.tree, level, region)
         if j in free:
             terms = log_weights[:, free] + self.products[level][region, free]
             value = np.logaddexp.reduce(terms.reshape(len(terms), -1), axis=1)
-            return value, math.log(len(free)) + self.naming.log_trees[level]
+            return value, math.log(len(free)) + self.labels.log_trees[level]
         partition = region * self.graph.branching[level] + j
         children = self.graph.children
         below = [
@@ -153,7 +154,7 @@ class _Walk:
         ]
         allowed = []
         for tied, node in enumerate(nodes):
-            free = self.naming.free_nodes(self.tree, level, partition, tied)
+            free = self.labels.free_nodes(self.tree, level, partition, tied)
             allowed.append(free if node in free else [node])
         count = sum(math.log(len(named)) for named in allowed) + sum(number for _, number in below)
         if len(allowed) == 1:
@@ -191,7 +192,7 @@ def first_visits(graph: RegionGraph, edges: IntArray) -> IntArray:
     return np.unique(np.concatenate(first))
 
 
-def told_apart(graph: RegionGraph, edges: IntArray) -> list[NDArray[np.bool_]]:
+def distinguishable_children(graph: RegionGraph, edges: IntArray) -> list[NDArray[np.bool_]]:
     """Whether trees tell the children of a partition apart; shape (partitions,) per level.
 
     They do not if what trees do in one child follows from what they do in the other, and the other

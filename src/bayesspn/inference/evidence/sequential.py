@@ -19,13 +19,13 @@ from scipy.special import logsumexp
 from bayesspn.arrays import Array
 from bayesspn.engine import compiled
 from bayesspn.engine.shards import LocalShards
-from bayesspn.inference.circuits import draw_parameters, reach_components
-from bayesspn.inference.parallel_tempering import Network
+from bayesspn.inference.circuits import draw_active_components, draw_parameters
+from bayesspn.inference.parallel_tempering import Configuration
 from bayesspn.inference.prior import draw_prior_circuit
 from bayesspn.inference.sweep import draw_rest
 from bayesspn.model.generative import Model, draw_hyper
 from bayesspn.numerics.random_numbers import Key, Stream
-from bayesspn.rows.codebook import Dictionary
+from bayesspn.rows.codebook import Codebook
 from bayesspn.rows.encoded import encode_shard
 
 #: Particles are drawn anew when their weights are worth less than this share of them.
@@ -37,11 +37,11 @@ _MOST_AHEAD = 4096
 
 class _Particle(NamedTuple):
     key: Key
-    network: Network
+    configuration: Configuration
 
 
 def predict_rows(
-    key: Key, model: Model, dictionary: Dictionary, X: Array, *, particles: int, sweeps: int
+    key: Key, model: Model, codebook: Codebook, X: Array, *, particles: int, sweeps: int
 ) -> float:
     """Log evidence of rows, from one run with particles.
 
@@ -50,7 +50,7 @@ def predict_rows(
     key : Key
     model : Model
         A finite one.
-    dictionary : Dictionary
+    codebook : Codebook
         Of the table.
     X : ndarray of shape (rows, columns)
         Values, NaN where missing. They are taken in random order.
@@ -68,9 +68,9 @@ def predict_rows(
     total, seen, step = 0.0, 0, 0
     while seen < len(X):
         ahead = min(len(X) - seen, _MOST_AHEAD, max(1, seen))
-        rows = encode_shard(dictionary, X[seen : seen + ahead], np.arange(ahead))
+        rows = encode_shard(codebook, X[seen : seen + ahead], np.arange(ahead))
         scores = np.array(
-            [compiled.log_likelihood(particle.network.circuit, rows) for particle in cloud]
+            [compiled.log_likelihood(particle.configuration.circuit, rows) for particle in cloud]
         )
         log_each = log_weights[:, None] + np.cumsum(scores, axis=1)
         worth = np.exp(2 * logsumexp(log_each, axis=0) - logsumexp(2 * log_each, axis=0))
@@ -82,10 +82,10 @@ def predict_rows(
             total += float(logsumexp(log_weights) - np.log(particles))
             chosen = _resample(rng, log_weights)
             log_weights = np.zeros(particles)
-            shards = LocalShards(encode_shard(dictionary, X[:seen], np.arange(seen)))
+            shards = LocalShards(encode_shard(codebook, X[:seen], np.arange(seen)))
             # copies of a particle have random numbers of their own
             cloud = [
-                _move(particle.key, cloud[k].network, model, shards, step, sweeps)
+                _move(particle.key, cloud[k].configuration, model, shards, step, sweeps)
                 for particle, k in zip(cloud, chosen, strict=True)
             ]
             step += sweeps
@@ -95,7 +95,7 @@ def predict_rows(
 def _draw_prior(key: Key, model: Model) -> _Particle:
     rng = key.generator(0, Stream.COMPONENTS)
     hyper = draw_hyper(rng, model)
-    return _Particle(key, Network(hyper, draw_prior_circuit(rng, model, hyper)))
+    return _Particle(key, Configuration(hyper, draw_prior_circuit(rng, model, hyper)))
 
 
 def _resample(rng: np.random.Generator, log_weights: Array) -> NDArray[np.int64]:
@@ -106,12 +106,17 @@ def _resample(rng: np.random.Generator, log_weights: Array) -> NDArray[np.int64]
 
 
 def _move(
-    key: Key, network: Network, model: Model, shards: LocalShards, step: int, sweeps: int
+    key: Key,
+    configuration: Configuration,
+    model: Model,
+    shards: LocalShards,
+    step: int,
+    sweeps: int,
 ) -> _Particle:
-    hyper, circuit = network
+    hyper, circuit = configuration
     for sweep in range(step + 1, step + sweeps + 1):
         state, _ = draw_rest(key, sweep, model, shards, hyper, circuit)
         hyper = state.hyper
-        reach = reach_components(key.generator(sweep, Stream.COMPONENTS), model, state)
-        circuit = draw_parameters(key, sweep + 1, model, reach)
-    return _Particle(key, Network(hyper, circuit))
+        active = draw_active_components(key.generator(sweep, Stream.COMPONENTS), model, state)
+        circuit = draw_parameters(key, sweep + 1, model, active)
+    return _Particle(key, Configuration(hyper, circuit))

@@ -25,7 +25,7 @@ from bayesspn.scopes import Scope, draw_prior_scope
 _ROWS = 2
 
 
-def reseat_rows(
+def resample_rows(
     key: Key,
     sweep: int,
     model: Model,
@@ -34,7 +34,7 @@ def reseat_rows(
     circuit: Circuit,
     sums: RowSums,
 ) -> tuple[Scope, RowSums]:
-    """Draw the component, tree and likelihood models of a few random rows given all others.
+    """Draw the component, tree and likelihood families of a few random rows given all others.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def reseat_rows(
     values = shards.values(row_ids)
     scope, total = circuit.scope, sums.fixed_log_likelihood
     for number, row in zip(row_ids, values, strict=True):
-        rows = encode_shard(shards.dictionary, row[None], np.array([number]))
+        rows = encode_shard(shards.codebook, row[None], np.array([number]))
         # drawing a row again at the same address shows what the row pass drew for it
         own = compiled.row_pass(circuit, rows, Address(key.words(), sweep))
         more = (scope.graph.branching[0] - circuit.graph.branching[0]) // model.graph.branching[0]
@@ -70,12 +70,12 @@ def reseat_rows(
             founded = draw_prior_scope(rng, model.graph, model.n_columns, float(hyper.beta[0]))
             scope, rest = add_to_scope(model, scope, founded.y), add_to_sums(model, rest, 1)
         address = Address(key.words(Stream.ROWS), sweep)
-        seated = _seat(model, hyper, scope, rest, rows, address)
-        sums = add_row_sums([rest, seated])._replace(fixed_log_likelihood=total)
+        drawn = _draw_row(model, hyper, scope, rest, rows, address)
+        sums = add_row_sums([rest, drawn])._replace(fixed_log_likelihood=total)
     return scope, sums
 
 
-def _seat(
+def _draw_row(
     model: Model, hyper: Hyper, scope: Scope, rest: RowSums, rows: EncodedRows, address: Address
 ) -> RowSums:
     """Draw where a row goes given what all others add up to."""
@@ -85,8 +85,8 @@ def _seat(
     prior[np.flatnonzero(sizes == 0)[0]] = hyper.concentration[0]
     with np.errstate(divide="ignore"):
         log_shares = np.log(sizes + prior) - np.log(sizes.sum() + hyper.concentration[0])
-    dictionary = rows.dictionary
-    inside = statistics_in_scope(dictionary, scope, rest.statistics)
+    codebook = rows.codebook
+    inside = statistics_in_scope(codebook, scope, rest.statistics)
     state = State(scope, hyper, rest.edge_counts, inside)
     circuit = predictive_of_shares(model, state, log_shares)
     return oracle.row_pass(circuit, rows, address)

@@ -21,7 +21,7 @@ from bayesspn.scopes import draw_prior_scope
 _TRIALS = 4
 
 
-def exchange_blocks(rng: np.random.Generator, model: Model, state: State) -> State:
+def split_merge_blocks(rng: np.random.Generator, model: Model, state: State) -> State:
     """Try exchanges of blocks between components, with shares and weights integrated out.
 
     Every trial adds a component without rows, whose scope is drawn from the prior, picks two blocks
@@ -45,7 +45,7 @@ def exchange_blocks(rng: np.random.Generator, model: Model, state: State) -> Sta
         first = int(rng.integers(used + 1))
         second = (first + 1 + int(rng.integers(used))) % (used + 1)
         blocks = rng.integers(branching, size=2)
-        components.try_exchange((first, int(blocks[0])), (second, int(blocks[1])), float(u))
+        components.propose_swap((first, int(blocks[0])), (second, int(blocks[1])), float(u))
     if not components.changed:
         return state
     if components.founded:
@@ -80,7 +80,7 @@ class _Components:
         self._edges = float(state.hyper.alpha[0]) * self._branching * model.graph.n_products[0]
         self._log_founded = math.log(state.hyper.concentration[0])
 
-    def try_exchange(self, first: tuple[int, int], second: tuple[int, int], log_u: float) -> None:
+    def propose_swap(self, first: tuple[int, int], second: tuple[int, int], log_u: float) -> None:
         """Exchange two blocks (component, block) if the ratio of probabilities exceeds u."""
         used = len(self.blocks)
         empty = [0] * self._branching
@@ -96,7 +96,7 @@ class _Components:
         log_ratio += sum(map(self._log_probability, after))
         log_ratio -= sum(map(self._log_probability, before))
         if log_u < log_ratio:
-            self._exchange(first, second)
+            self._swap(first, second)
 
     def _log_probability(self, size: int) -> float:
         """Of a component of some size: the process's prior, and what root weights add to it."""
@@ -105,7 +105,7 @@ class _Components:
         rising = math.lgamma(self._edges + size) - math.lgamma(self._edges)
         return self._log_founded + math.lgamma(size) - rising
 
-    def _exchange(self, first: tuple[int, int], second: tuple[int, int]) -> None:
+    def _swap(self, first: tuple[int, int], second: tuple[int, int]) -> None:
         if max(first[0], second[0]) == len(self.blocks):
             start = self._total + self.founded * self._branching
             self.blocks.append(list(range(start, start + self._branching)))

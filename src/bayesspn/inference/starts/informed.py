@@ -13,7 +13,7 @@ from bayesspn.inference.starts.dependence import draw_informed_scope, pairwise_d
 from bayesspn.inference.state import State, unscale
 from bayesspn.model.generative import Model, start_hyper
 from bayesspn.numerics.random_numbers import Key, Stream
-from bayesspn.rows.codebook import Dictionary
+from bayesspn.rows.codebook import Codebook
 from bayesspn.scopes import Scope
 
 #: Rows that the dependence between columns is judged by.
@@ -40,30 +40,30 @@ def start_state(key: Key, model: Model, shards: Shards) -> State:
     if model.infinite:
         # components need rows to have a share: as if every edge of their roots had one
         counts[0][:] = 1
-    statistics = _seed_leaves(rng, shards.dictionary, scope, sample)
+    statistics = _seed_leaves(rng, shards.codebook, scope, sample)
     return State(scope, start_hyper(model), counts, statistics)
 
 
 def _seed_leaves(
-    rng: np.random.Generator, dictionary: Dictionary, scope: Scope, sample: Array
+    rng: np.random.Generator, codebook: Codebook, scope: Scope, sample: Array
 ) -> Statistics:
     """Statistics of a random row for every leaf; arrays (g, paths, leaves, slots).
 
     Leaves that begin with several rows all look alike, and a value that recurs, such as a zero in
-    half of the rows, never gets a leaf of its own. Of a mixed column, the first likelihood model
+    half of the rows, never gets a leaf of its own. Of a mixed column, the first likelihood family
     owns the cell, and the others begin with their priors.
     """
     graph = scope.graph
     chosen = _choose_rows(rng, scope, sample[:_SEED_ROWS])
     statistics = []
-    for g, group in enumerate(dictionary.leaves.groups):
+    for g, group in enumerate(codebook.leaves.groups):
         scaled = np.zeros((len(group), graph.n_paths, graph.leaves, group.n_slots), dtype=np.int64)
-        for position, (d, m) in enumerate(zip(group.columns, group.models, strict=True)):
+        for position, (d, m) in enumerate(zip(group.columns, group.family_numbers, strict=True)):
             if m == 0:
                 values = sample[chosen[scope.leaf_regions[d]], d]
-                slots = dictionary.scaled_statistics(int(d), 0, values.ravel())
+                slots = codebook.scaled_statistics(int(d), 0, values.ravel())
                 scaled[position] = slots.reshape(*values.shape, -1)
-        statistics.append(unscale(dictionary, g, scaled))
+        statistics.append(unscale(codebook, g, scaled))
     return tuple(statistics)
 
 

@@ -350,7 +350,7 @@ def _fill_moments(kind, hyper, low, high, constants, result):  # type: ignore[no
         _moments(kind, hyper[i], low[i], high[i], constants, result[i])
 
 
-def log_heavy_mass(
+def log_predictive_mass(
     kind: int, hyper: Array, low: Array | float, high: Array | float, constants: Array
 ) -> Array:
     """Log predictive probability of low <= x <= high.
@@ -387,7 +387,7 @@ def _integrated_mass(
     return result.reshape(shape)
 
 
-def heavy_moments(
+def predictive_moments(
     kind: int, hyper: Array, low: Array | float, high: Array | float, constants: Array
 ) -> Array:
     """E[x^k; low <= x <= high] for k = 0, 1, 2 under the predictive; shape (3, ...).

@@ -20,12 +20,12 @@ from bayesspn.model.circuit import Circuit
 
 @dataclass(frozen=True, eq=False)
 class LeafNode:
-    """A univariate distribution: a mixture over likelihood models, parameters integrated out.
+    """A univariate distribution: a mixture over likelihood families, parameters integrated out.
 
     Attributes
     ----------
     column : int
-    log_mixing : ndarray of shape (models,)
+    log_mixing : ndarray of shape (families,)
     hyper : tuple of ndarray of shape (h,)
         Posterior hyper-parameters, one array per model.
     """
@@ -39,7 +39,7 @@ class LeafNode:
         column = leaves.columns[self.column]
         parts = [
             self.log_mixing[m] + family.log_predictive(self.hyper[m], *column.features(m, values))
-            for m, family in enumerate(column.models)
+            for m, family in enumerate(column.likelihoods)
         ]
         return np.asarray(logsumexp(parts, axis=0))
 

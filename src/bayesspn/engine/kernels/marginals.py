@@ -31,7 +31,7 @@ def _fill_table(table, x):
 
 
 @nb.njit(cache=True, nogil=True)
-def categorical_evidence(task, tasks, evidence, hyper, totals):
+def categorical_log_marginals(task, tasks, evidence, hyper, totals):
     """Dirichlet-multinomial evidence of every member and leaf region, summed over leaves.
 
     Members are shared by ``tasks`` tasks that run side by side; this is number ``task``.

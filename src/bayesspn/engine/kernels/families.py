@@ -1,4 +1,4 @@
-"""The draw of likelihood models: s of every cell of a mixed column, given the drawn trees."""
+"""The draw of likelihood families: s of every cell of a mixed column, given the drawn trees."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ def _find_leaf(edges, copy, geometry, y, y_base, column, n_columns):
 
 
 @nb.njit(cache=True, forceinline=True)
-def _choose(logs, models, u):
+def _choose(logs, families, u):
     """Draw a model in proportion to e^logs."""
     largest = -np.inf
-    for m in range(models):
+    for m in range(families):
         largest = max(largest, logs[m])
     total = 0.0
-    for m in range(models):
+    for m in range(families):
         logs[m] = np.exp(logs[m] - largest)
         total += logs[m]
     u *= total
     chosen = 0
-    for m in range(models):
+    for m in range(families):
         if logs[m] > 0.0:
             chosen = m
             if u < logs[m]:
@@ -54,11 +54,11 @@ def _choose(logs, models, u):
 
 
 @nb.njit(cache=True, nogil=True)
-def draw_models(
+def draw_cell_families(
     task, tasks, choice, edges, geometry, y, y_base, column, n_columns, codes, log_parts,
     copy_start, copy_ids, key, sweep, slot,
 ):  # fmt: skip
-    """Draw the models of a tabulated column.
+    """Draw the families of a tabulated column.
 
     Parameters
     ----------
@@ -70,45 +70,46 @@ def draw_models(
         The scope's child choices, flattened level after level.
     codes : int32 array of shape (rows,)
         Code of every distinct row, or −1 if the cell is missing.
-    log_parts : float64 array of shape (codes, models, paths, leaves)
+    log_parts : float64 array of shape (codes, families, paths, leaves)
         Log mixing weight plus log density of every model.
     slot : int
         Slot of this column's uniform.
     """
-    models = log_parts.shape[1]
-    uniform, logs = np.empty(1), np.empty(models)
+    families = log_parts.shape[1]
+    uniform, logs = np.empty(1), np.empty(families)
     for row in range(task, codes.shape[0], tasks):
         for copy in range(copy_start[row], copy_start[row + 1]):
             choice[copy] = -1
             if codes[row] >= 0:
                 path, node = _find_leaf(edges, copy, geometry, y, y_base, column, n_columns)
-                for m in range(models):
+                for m in range(families):
                     logs[m] = log_parts[codes[row], m, path, node]
                 fill_uniforms(uniform, copy_ids[copy], sweep, key[0], key[1], slot, slot + 1)
-                choice[copy] = _choose(logs, models, uniform[0])
+                choice[copy] = _choose(logs, families, uniform[0])
 
 
 @nb.njit(cache=True, nogil=True)
-def draw_dense_models(
+def draw_dense_cell_families(
     task, tasks, choice, edges, geometry, y, y_base, column, n_columns, log_base, statistics,
     constant, eta, copy_start, copy_ids, key, sweep, slot,
 ):  # fmt: skip
-    """Draw the models of a dense column, whose leaves are exponential families.
+    """Draw the families of a dense column, whose leaves are exponential families.
 
-    ``log_base`` (models, rows), NaN where missing, ``statistics`` (models, rows, t), ``constant``
-    (models, paths, leaves) and ``eta`` (models, t, paths, leaves) as in `dense`, but in natural
-    logarithms; the rest as in `draw_models`.
+    ``log_base`` (families, rows), NaN where missing, ``statistics`` (families, rows, t) and
+    ``constant``
+    (families, paths, leaves) and ``eta`` (families, t, paths, leaves) as in `dense`, but in natural
+    logarithms; the rest as in `draw_cell_families`.
     """
-    models, rows, n_statistics = statistics.shape
-    uniform, logs = np.empty(1), np.empty(models)
+    families, rows, n_statistics = statistics.shape
+    uniform, logs = np.empty(1), np.empty(families)
     for row in range(task, rows, tasks):
         for copy in range(copy_start[row], copy_start[row + 1]):
             choice[copy] = -1
             if not np.isnan(log_base[0, row]):
                 path, node = _find_leaf(edges, copy, geometry, y, y_base, column, n_columns)
-                for m in range(models):
+                for m in range(families):
                     logs[m] = log_base[m, row] + constant[m, path, node]
                     for t in range(n_statistics):
                         logs[m] += statistics[m, row, t] * eta[m, t, path, node]
                 fill_uniforms(uniform, copy_ids[copy], sweep, key[0], key[1], slot, slot + 1)
-                choice[copy] = _choose(logs, models, uniform[0])
+                choice[copy] = _choose(logs, families, uniform[0])
