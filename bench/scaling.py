@@ -34,10 +34,10 @@ from bayesspn.cluster.shards import WorkerShards
 from bayesspn.cluster.workers import LocalWorkers, Workers
 from bayesspn.engine.row_sums import Address, RowSums, add_row_sums
 from bayesspn.engine.shards import Shards
-from bayesspn.estimators.defaults import choose_graph
 from bayesspn.graphs import RegionGraph
 from bayesspn.inference.chains import GrowingChain
 from bayesspn.model.circuit import Circuit
+from bayesspn.selection.defaults import choose_graph
 from bayesspn.tables.partitions import divide_rows
 
 COLUMNS_PER_KIND = 10

@@ -147,20 +147,10 @@ def _count_weights(graph: RegionGraph) -> int:
 
 
 def _estimator(settings: Settings, schema: Schema, seed: int) -> BayesianSPN:
-    graph = settings.graph
     priors: dict[str, Any] = {
         name: getattr(settings, name) or "auto" for name in ("alpha", "beta", "gamma")
     }
-    return BayesianSPN(
-        depth=graph.depth,
-        partitions=graph.branching,
-        sums=graph.sums,
-        leaves=graph.leaves,
-        products=graph.products,
-        schema=schema,
-        random_state=seed,
-        **priors,
-    )
+    return BayesianSPN(graph=settings.graph, schema=schema, random_state=seed, **priors)
 
 
 @contextlib.contextmanager

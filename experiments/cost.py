@@ -15,12 +15,12 @@ import time
 
 import candidates
 from problems import Problem, load_problem
+from public_data import BINARY_NAMES
 from results import Case
 from running import Options, Outcome, Session, as_scores, parse_options, run_sets
 from timed_fits import Settings, TimedChain, build_model
 
 from bayesspn import Key, Posterior, encode_rows
-from bayesspn.datasets import BINARY_NAMES
 from bayesspn.engine.shards import LocalShards
 from bayesspn.tables import encode
 

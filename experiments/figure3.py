@@ -24,6 +24,7 @@ from functools import partial
 import candidates
 import numpy as np
 from problems import Problem, load_problem
+from public_data import BINARY_NAMES
 from results import Case
 from rival_runs import run_one
 from rivals.registry import Rival
@@ -32,7 +33,6 @@ from sklearn.impute import KNNImputer
 from timed_fits import Settings, fit_for
 
 from bayesspn.arrays import Array
-from bayesspn.datasets import BINARY_NAMES
 
 NAMES = ("tmovie", "cwebkb", "bbc")
 ROW_SHARES = (0.2, 0.4, 0.6, 0.8)

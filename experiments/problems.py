@@ -23,9 +23,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from public_data import BINARY_NAMES, load_binary, load_mixed
 
 from bayesspn.arrays import Array
-from bayesspn.datasets import BINARY_NAMES, load_binary, load_mixed
 from bayesspn.tables import ColumnSchema, Schema
 from bayesspn.tables.infer import families_by_sign
 

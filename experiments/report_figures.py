@@ -10,10 +10,9 @@ from typing import Any
 import anchors
 import matplotlib as mpl
 import numpy as np
+from public_data import BINARY_NAMES
 from results import Result
 from rivals.registry import RIVALS
-
-from bayesspn.datasets import BINARY_NAMES
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt

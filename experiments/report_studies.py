@@ -10,11 +10,10 @@ import anchors
 import numpy as np
 from cost import METHOD
 from gathering import by_method
+from public_data import BINARY_NAMES
 from report_tables import figure, markdown
 from results import Result
 from rivals.registry import RIVALS
-
-from bayesspn.datasets import BINARY_NAMES
 
 #: Columns of Figure 3: what was run, and what the paper quotes.
 _RUN = {

@@ -8,12 +8,11 @@ from collections.abc import Sequence
 import anchors
 from candidates import paper_grid
 from gathering import Grid, by_method, pool_seeds
+from public_data import BINARY_NAMES, MIXED_NAMES
 from results import Result
 from rivals.registry import RIVALS
 from running import spell_seconds
 from significance import LEVEL, compare
-
-from bayesspn.datasets import BINARY_NAMES, MIXED_NAMES
 
 _OURS_1 = {"paper": "paper's grid, run by us", "wide": "wider class", "infinite": "infinite"}
 _OURS_2 = {"wide": "ours", "infinite": "ours, infinite", "abda": "ABDA (ours, structure fixed)"}

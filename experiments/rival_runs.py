@@ -14,13 +14,12 @@ from pathlib import Path
 
 import numpy as np
 from problems import Problem, load_problem
+from public_data import BINARY_NAMES, MIXED_NAMES
 from results import Case
 from rivals.exchange import Task
 from rivals.process import run_rival
 from rivals.registry import RIVALS, Rival
 from running import Options, Outcome, Session, as_scores, parse_options, run_sets
-
-from bayesspn.datasets import BINARY_NAMES, MIXED_NAMES
 
 #: Quick runs: rivals take seconds to start, and most cannot be told to stop.
 QUICK_NAMES = ("nltcs", "plants", "dna", "abalone", "wine")

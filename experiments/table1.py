@@ -20,11 +20,10 @@ import time
 import candidates
 import numpy as np
 from problems import Problem, load_problem
+from public_data import BINARY_NAMES
 from results import Case
 from running import Options, Outcome, Session, as_scores, parse_options, run_sets
 from timed_fits import Settings, choose_by_validation, fit_for
-
-from bayesspn.datasets import BINARY_NAMES
 
 #: One night: 20 times this, two data sets at a time, is 8 hours and 20 minutes.
 SECONDS_PER_SET = 3000.0

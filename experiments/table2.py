@@ -25,11 +25,10 @@ import time
 import candidates
 import numpy as np
 from problems import Problem, load_problem
+from public_data import MIXED_NAMES
 from results import Case
 from running import Options, Outcome, Session, as_scores, parse_options, run_sets
 from timed_fits import Fit, Settings, choose_by_validation, fit_for
-
-from bayesspn.datasets import MIXED_NAMES
 
 #: 12 times this, two data sets at a time, is 2 hours and 24 minutes.
 SECONDS_PER_SET = 1440.0

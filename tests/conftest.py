@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+
 import numba
 import pytest
 
@@ -20,3 +22,19 @@ def pytest_terminal_summary(terminalreporter):
     for report in terminalreporter.stats.get("passed", []):
         for name, value in report.user_properties:
             terminalreporter.write_line(f"{name}: {value}")
+
+
+@pytest.fixture(scope="session")
+def ray_cluster():
+    """One Ray cluster of several worker processes on this machine, for all tests that need one."""
+    ray = pytest.importorskip("ray")
+    ray.init(
+        "local",
+        num_cpus=2,
+        object_store_memory=150_000_000,
+        include_dashboard=False,
+        log_to_driver=False,
+        logging_level=logging.ERROR,
+    )
+    yield ray.get_runtime_context().gcs_address
+    ray.shutdown()

@@ -26,19 +26,13 @@ from bayesspn.numerics.compilation import drop_stale_code as _drop_stale_code
 _drop_stale_code(_Path(__file__).parent)  # before anything compiled is looked up
 
 if TYPE_CHECKING:
-    from bayesspn.estimators import (
-        Answer,
-        BayesianSPN,
-        Conditional,
-        GraphAverage,
-        GraphSelection,
-        InfiniteSPN,
-        SPNClassifier,
-        SPNImputer,
-        SPNRegressor,
-        load,
-        select_graph,
-    )
+    from bayesspn.engine.engines import Engine
+    from bayesspn.estimators.classifier import SPNClassifier
+    from bayesspn.estimators.density import BayesianSPN
+    from bayesspn.estimators.imputer import SPNImputer
+    from bayesspn.estimators.infinite import InfiniteSPN
+    from bayesspn.estimators.regressor import SPNRegressor
+    from bayesspn.files.estimators import load
     from bayesspn.graphs import RegionGraph
     from bayesspn.inference.chains import Chain, run_chain, run_chains, start_chain
     from bayesspn.leaves.columns import Column, Leaves, describe_column
@@ -46,8 +40,12 @@ if TYPE_CHECKING:
     from bayesspn.model.generative import Learned, Model
     from bayesspn.numerics.random_numbers import Key
     from bayesspn.prediction.posterior import Posterior, merge_chains
+    from bayesspn.questions.interface import Conditional
+    from bayesspn.questions.views import Answer
     from bayesspn.rows.encoded import EncodedRows, encode_rows
     from bayesspn.scopes import Scope
+    from bayesspn.selection.averages import GraphAverage
+    from bayesspn.selection.select import GraphSelection, select_graph
 
 __version__ = "0.1.0.dev0"
 
@@ -59,6 +57,7 @@ __all__ = [
     "Column",
     "Conditional",
     "EncodedRows",
+    "Engine",
     "GraphAverage",
     "GraphSelection",
     "InfiniteSPN",
@@ -85,28 +84,47 @@ __all__ = [
 #: Where names live. They are imported when they are asked for: numba, scikit-learn and pandas take
 #: seconds, for which the help of the command line must not wait.
 _MODULES = {
-    "estimators": (
-        "Answer",
-        "BayesianSPN",
-        "Conditional",
-        "GraphAverage",
+    "engine.engines": ("Engine",),
+    "estimators.classifier": ("SPNClassifier",),
+    "estimators.density": ("BayesianSPN",),
+    "estimators.imputer": ("SPNImputer",),
+    "estimators.infinite": ("InfiniteSPN",),
+    "estimators.regressor": ("SPNRegressor",),
+    "files.estimators": ("load",),
+    "graphs": ("RegionGraph",),
+    "inference.chains": (
+        "Chain",
+        "run_chain",
+        "run_chains",
+        "start_chain",
+    ),
+    "leaves.columns": (
+        "Column",
+        "Leaves",
+        "describe_column",
+    ),
+    "model.explicit": ("SPN",),
+    "model.generative": (
+        "Learned",
+        "Model",
+    ),
+    "numerics.random_numbers": ("Key",),
+    "prediction.posterior": (
+        "Posterior",
+        "merge_chains",
+    ),
+    "questions.interface": ("Conditional",),
+    "questions.views": ("Answer",),
+    "rows.encoded": (
+        "EncodedRows",
+        "encode_rows",
+    ),
+    "scopes": ("Scope",),
+    "selection.averages": ("GraphAverage",),
+    "selection.select": (
         "GraphSelection",
-        "InfiniteSPN",
-        "SPNClassifier",
-        "SPNImputer",
-        "SPNRegressor",
-        "load",
         "select_graph",
     ),
-    "graphs": ("RegionGraph",),
-    "leaves.columns": ("Column", "Leaves", "describe_column"),
-    "model.generative": ("Learned", "Model"),
-    "prediction.posterior": ("Posterior", "merge_chains"),
-    "numerics.random_numbers": ("Key",),
-    "rows.encoded": ("EncodedRows", "encode_rows"),
-    "inference.chains": ("Chain", "run_chain", "run_chains", "start_chain"),
-    "scopes": ("Scope",),
-    "model.explicit": ("SPN",),
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 

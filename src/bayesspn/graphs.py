@@ -12,8 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from numbers import Integral
 from typing import Literal, get_args
+
+from bayesspn.numerics.checks import check_whole
 
 Products = Literal["cross", "shared"]
 
@@ -64,13 +65,13 @@ class RegionGraph:
     products: Products = "cross"
 
     def __post_init__(self) -> None:
-        _require_integer("depth", self.depth, minimum=0)
+        check_whole("depth", self.depth, 0)
         # a depth-0 graph is stored with one child, and may be rebuilt from its fields
-        _require_integer("children", self.children, minimum=2 if self.depth else 1)
+        check_whole("children", self.children, 2 if self.depth else 1)
         if self.children > MAX_CHILDREN:
             raise ValueError(f"children must be at most {MAX_CHILDREN}, got {self.children}")
-        _require_integer("sums", self.sums, minimum=1)
-        _require_integer("leaves", self.leaves, minimum=1)
+        check_whole("sums", self.sums, 1)
+        check_whole("leaves", self.leaves, 1)
         if self.products not in get_args(Products):
             raise ValueError(f"products must be 'cross' or 'shared', got {self.products!r}")
         if isinstance(self.partitions, Iterable):
@@ -85,7 +86,7 @@ class RegionGraph:
                 f"got {len(partitions)} numbers {partitions}"
             )
         for level, count in enumerate(partitions):
-            _require_integer(f"partitions[{level}]", count, minimum=1)
+            check_whole(f"partitions[{level}]", count, 1)
         # A depth-0 graph is stored as one partition with a single child region, the leaf region:
         # its product is the identity, and nothing downstream needs a special case.
         if self.depth == 0:
@@ -189,11 +190,6 @@ class RegionGraph:
             f"{_count(self.leaves, 'leaf', 2).replace('leafs', 'leaves')}"
         )
         return "\n".join(lines)
-
-
-def _require_integer(name: str, value: object, minimum: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < minimum:
-        raise ValueError(f"{name} must be an integer of at least {minimum}, got {value!r}")
 
 
 def _count(number: int, noun: str, width: int = 0) -> str:

@@ -76,7 +76,7 @@ def test_the_most_probable_row(run, document, model, monkeypatch):
         asked.append((columns, str(self)))
         return model.sample(1, random_state=0)
 
-    monkeypatch.setattr("bayesspn.estimators.Conditional.mode", mode)
+    monkeypatch.setattr("bayesspn.questions.interface.Conditional.mode", mode)
     for arguments in (["| sex = F", "--mode"], ["--mode", "| sex = F"]):
         assert document("ask", "@m.bspn", *arguments)["value"].keys() == set(model.schema_.names)
     assert [columns for columns, _ in asked] == [None, None]

@@ -134,7 +134,7 @@ def test_bugs_hint_at_debugging(run, monkeypatch):
     def broken(*arguments):
         return {}["nothing"]
 
-    monkeypatch.setattr("bayesspn.estimators.load", broken)
+    monkeypatch.setattr("bayesspn.load", broken)
     result = run("summary", "@m.bspn", code=1)
     one_sentence(result, "something unexpected happened (KeyError: 'nothing')")
     assert "bayesspn --debug" in result.stderr
@@ -144,7 +144,7 @@ def test_bugs_hint_at_debugging(run, monkeypatch):
 def test_numpys_complaints_are_bugs(run, monkeypatch):
     import numpy as np
 
-    monkeypatch.setattr("bayesspn.estimators.load", lambda path: np.ones(2) @ np.ones(3))
+    monkeypatch.setattr("bayesspn.load", lambda path: np.ones(2) @ np.ones(3))
     assert "something unexpected" in run("summary", "@m.bspn", code=1).stderr
 
 
@@ -152,5 +152,5 @@ def test_ctrl_c_ends_any_command(run, monkeypatch):
     def interrupt(path):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("bayesspn.estimators.load", interrupt)
+    monkeypatch.setattr("bayesspn.load", interrupt)
     assert run("summary", "@m.bspn", code=130).stderr == "interrupted\n"

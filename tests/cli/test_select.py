@@ -10,8 +10,8 @@ import json
 import numpy as np
 import pytest
 
-from bayesspn import BayesianSPN, load, select_graph
-from bayesspn.estimators import evidence
+from bayesspn import BayesianSPN, RegionGraph, load, select_graph
+from bayesspn.selection import evidence
 from bayesspn.selection.evidence import Measurement
 
 SHORT = ["--chains", 1, "--burn-in", 5, "--draws", 25, "--thin", 1, "--seed", 0]
@@ -41,7 +41,7 @@ def test_the_table_is_printed_and_the_model_written(run, table):
     assert "3 graphs scored in " in result.stdout
     fitted = load("m.bspn")
     settings = {"chains": 1, "burn_in": 5, "draws": 25, "thin": 1, "random_state": 0}
-    plain = BayesianSPN(depth=0, leaves=2, **settings).fit(table)
+    plain = BayesianSPN(graph=RegionGraph(0, leaves=2, products="shared"), **settings).fit(table)
     np.testing.assert_array_equal(fitted.score_samples(table), plain.score_samples(table))
 
 

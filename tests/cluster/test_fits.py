@@ -18,7 +18,7 @@ from joblib._parallel_backends import ThreadingBackend
 from tqdm.auto import tqdm
 
 import bayesspn
-from bayesspn import BayesianSPN
+from bayesspn import BayesianSPN, Engine
 from bayesspn.estimators import fitting
 from bayesspn.files.chains import load_chains
 
@@ -64,13 +64,14 @@ def assert_same(one, two):
 SCRIPT = """
 import sys, warnings
 warnings.simplefilter("ignore")
-from bayesspn.estimators import checkpoints
+from bayesspn.files import checkpoints
 checkpoints._INTERVAL, checkpoints._LARGEST_SHARE = 0.0, 1.0
 sys.path.insert(0, sys.argv[1])
 from test_fits import SETTINGS, TABLE
-from bayesspn import BayesianSPN
+from bayesspn import BayesianSPN, Engine
 path, address = sys.argv[2:]
-BayesianSPN(**SETTINGS, engine="ray", address=address, shards=2, checkpoint=path).fit(TABLE)
+engine = Engine("ray", address=address, shards=2)
+BayesianSPN(**SETTINGS, engine=engine, checkpoint=path).fit(TABLE)
 """
 
 
@@ -91,10 +92,12 @@ def test_a_fit_whose_driver_was_killed_goes_on(tmp_path, ray_cluster, undisturbe
     sweeps = [chain.sweep for chain in load_chains(path)[0]]
     assert 0 < sum(sweeps) < 2 * 35
     copy = shutil.copy(path, tmp_path / "copy")
-    settings = SETTINGS | {"engine": "ray", "shards": 1, "checkpoint": path}
+    settings = SETTINGS | {"engine": Engine("ray", shards=1), "checkpoint": path}
     assert_same(BayesianSPN(**settings).fit(TABLE), undisturbed)
     # a checkpoint does not mind who continues it
-    assert_same(BayesianSPN(**SETTINGS, shards=3, checkpoint=copy).fit(TABLE), undisturbed)
+    assert_same(
+        BayesianSPN(**SETTINGS, engine=Engine(shards=3), checkpoint=copy).fit(TABLE), undisturbed
+    )
 
 
 def test_a_local_fit_is_continued_by_files_on_a_cluster(
@@ -130,7 +133,7 @@ def test_a_model_of_shards_is_saved_and_loaded(tmp_path):
     model = BayesianSPN(**settings).fit(TABLE)
     model.save(tmp_path / "model.bspn")
     again = bayesspn.load(tmp_path / "model.bspn")
-    assert (again.engine, again.address, again.shards) == ("local", None, 2)
+    assert again.engine == Engine(shards=2)
     np.testing.assert_array_equal(again.score_samples(TABLE), model.score_samples(TABLE))
 
 
@@ -164,7 +167,7 @@ def test_a_cluster_that_is_not_there_is_told(monkeypatch):
     monkeypatch.setattr(ray, "is_initialized", lambda: False)
     monkeypatch.setattr(ray, "init", init)
     with pytest.raises(ConnectionError, match=r"no Ray cluster at 'auto'; start one with `ray"):
-        BayesianSPN(**SETTINGS, engine="ray", address="auto").fit(TABLE)
+        BayesianSPN(**SETTINGS, engine=Engine("ray", address="auto")).fit(TABLE)
 
 
 class CountingBackend(ThreadingBackend):
@@ -180,6 +183,6 @@ class CountingBackend(ThreadingBackend):
 def test_a_backend_of_the_user_runs_the_chains(undisturbed):
     joblib.register_parallel_backend("counting", CountingBackend)
     with joblib.parallel_config("counting", n_jobs=2):
-        model = BayesianSPN(**SETTINGS, shards=2).fit(TABLE)
+        model = BayesianSPN(**SETTINGS, engine=Engine(shards=2)).fit(TABLE)
     assert CountingBackend.calls > 0
     assert_same(model, undisturbed)

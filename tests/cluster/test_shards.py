@@ -12,24 +12,28 @@ import numpy as np
 import pytest
 from support import mixed_leaves, mixed_table
 
-from bayesspn.cluster import ArrayTable, Engine
+from bayesspn import Engine
 from bayesspn.cluster import shards as cluster_shards
 from bayesspn.cluster.messages import pack_circuit, unpack_circuit
 from bayesspn.cluster.ray_workers import RayWorkers, share_cpus
 from bayesspn.cluster.shards import WorkerShards
+from bayesspn.cluster.tables import RayTable
 from bayesspn.cluster.workers import LocalWorkers
 from bayesspn.engine.row_sums import Address
 from bayesspn.engine.shards import LocalShards
+from bayesspn.estimators.training import placed_table
 from bayesspn.graphs import RegionGraph
 from bayesspn.inference.chains import run_chain, start_chain
 from bayesspn.inference.circuits import draw_active_components, draw_parameters
 from bayesspn.model.generative import Learned, Model
 from bayesspn.numerics.random_numbers import Key
 from bayesspn.rows.encoded import encode_rows
+from bayesspn.tables import infer_schema
 from bayesspn.tables.partitions import divide_rows
 from bayesspn.tables.sources import ArraySource
 
 X = mixed_table(0, 300)
+SCHEMA = infer_schema(X)
 LEAVES = mixed_leaves(X)
 GRAPH = RegionGraph(2, (3, 1), sums=3, leaves=3, products="shared")
 MODELS = {
@@ -89,7 +93,7 @@ def test_draws_in_process_do_not_depend_on_shards(undisturbed, model, shards):
     "shards", [pytest.param(n, marks=pytest.mark.long) if n != 2 else n for n in (1, 2, 7)]
 )
 def test_draws_on_ray_do_not_depend_on_shards(ray_cluster, undisturbed, shards):
-    with ArrayTable(X, Engine("ray", shards=shards)) as table:
+    with placed_table(SCHEMA, X, "numpy", Engine("ray", shards=shards)) as table:
         rows = table.encode(LEAVES)
         assert len(set(table._workers.pids())) == shards
         for model in MODELS:
@@ -183,7 +187,7 @@ def test_errors_of_workers_arrive_as_they_are(ray_cluster):
     impossible = X.copy()
     impossible[200, 6] = -1.0  # a log-normal column
     with (
-        ArrayTable(impossible, Engine("ray", shards=1)) as table,
+        placed_table(SCHEMA, impossible, "numpy", Engine("ray", shards=1)) as table,
         pytest.raises(ValueError, match="'column 6': value -1 is outside the support") as raised,
     ):
         table.encode(LEAVES)
@@ -284,7 +288,7 @@ def test_cells_that_cannot_be_are_found_before_rows_are_sent():
     infinite = X.copy()
     infinite[3, 2] = np.inf
     with pytest.raises(ValueError, match="'column 2', row 3: the value is infinite"):
-        ArrayTable(infinite, Engine("ray")).encode(LEAVES)
+        RayTable(SCHEMA, infinite, "numpy", Engine("ray")).encode(LEAVES)
 
 
 def test_without_ray_the_message_says_how_to_get_it(monkeypatch):

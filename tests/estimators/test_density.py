@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from bayesspn.selection.defaults import choose_graph
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -16,9 +17,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from tqdm.auto import tqdm
 
-from bayesspn import BayesianSPN, InfiniteSPN, SPNRegressor
+from bayesspn import BayesianSPN, Engine, InfiniteSPN, RegionGraph, SPNRegressor
 from bayesspn.estimators import fitting
-from bayesspn.estimators.defaults import choose_graph
 from bayesspn.tables import infer_schema
 
 # chains this short do not agree, and need not
@@ -56,7 +56,7 @@ def test_scikit_learn_checks(estimator, check):
 
 
 def test_constructor_only_stores():
-    model = BayesianSPN(depth=3, gamma=0.5, n_jobs=2)
+    model = BayesianSPN(graph=RegionGraph(3), gamma=0.5, engine=Engine(shards=2), n_jobs=2)
     assert clone(model).get_params() == model.get_params()
     assert not [name for name in vars(model) if name.endswith("_")]
 
@@ -110,8 +110,10 @@ def test_draws_do_not_depend_on_n_jobs(people):
 def test_model_selection_and_pipelines_work(people):
     X = people[["age", "weight"]].dropna().astype(float)
     assert cross_val_score(BayesianSPN(**QUICK), X, cv=3).shape == (3,)
-    search = GridSearchCV(BayesianSPN(**QUICK), {"sums": [2, 4]}, cv=2).fit(X)
-    assert search.best_params_["sums"] in (2, 4)
+    search = GridSearchCV(
+        BayesianSPN(**QUICK), {"graph": ["auto", RegionGraph(0, leaves=2)]}, cv=2
+    ).fit(X)
+    assert search.best_params_["graph"] in ("auto", RegionGraph(0, leaves=2))
     assert np.isfinite(make_pipeline(StandardScaler(), BayesianSPN(**QUICK)).fit(X).score(X))
 
 
@@ -132,7 +134,7 @@ def test_numbers_fix_priors(people):
 
 def test_a_better_model_of_dependent_columns_scores_better(people):
     together = BayesianSPN(**QUICK | {"burn_in": 60}).fit(people)
-    apart = BayesianSPN(**QUICK, depth=0, leaves=1).fit(people)
+    apart = BayesianSPN(**QUICK, graph=RegionGraph(0, leaves=1)).fit(people)
     assert together.score(people) > apart.score(people) + 0.2
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import bayesspn
-from bayesspn import BayesianSPN, InfiniteSPN
+from bayesspn import BayesianSPN, InfiniteSPN, RegionGraph
 from bayesspn.files.posteriors import ModelFileError
 from bayesspn.inference.infinite.components import component_sizes
 
@@ -111,7 +111,7 @@ def test_a_number_fixes_the_concentration():
 
 def test_components_need_a_partition():
     with pytest.raises(ValueError, match="need a depth of at least 1"):
-        InfiniteSPN(depth=0).fit(make_table(40))
+        InfiniteSPN(graph=RegionGraph(0)).fit(make_table(40))
     assert InfiniteSPN(**QUICK).fit(make_table(40)[["legs"]]).graph_.depth == 1
 
 

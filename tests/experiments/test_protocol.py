@@ -12,13 +12,13 @@ import pytest
 import timed_fits
 from figure3 import impute, punch_holes
 from problems import Problem, find_resolution, resolve, restore_zeros
+from public_data import BINARY_NAMES, MIXED_NAMES
 from running import parse_options
 from significance import compare
 from table1 import configure
 from timed_fits import Settings, TimedChain, build_model, choose_by_validation, fit_for
 
 from bayesspn import Key, RegionGraph, encode_rows
-from bayesspn.datasets import BINARY_NAMES, MIXED_NAMES
 from bayesspn.engine.shards import LocalShards
 from bayesspn.tables import ColumnSchema, Schema
 

@@ -22,7 +22,8 @@ from tqdm.auto import tqdm
 
 import bayesspn
 from bayesspn import BayesianSPN
-from bayesspn.estimators import checkpoints, fitting
+from bayesspn.estimators import fitting
+from bayesspn.files import checkpoints
 from bayesspn.files.arrays import ModelFileError, checksum
 from bayesspn.files.chains import load_chains
 from bayesspn.inference import chains
@@ -437,7 +438,7 @@ def test_abandoned_files_are_removed(path, monkeypatch):
 SCRIPT = """
 import sys, warnings
 warnings.simplefilter("ignore")
-from bayesspn.estimators import checkpoints
+from bayesspn.files import checkpoints
 from bayesspn.tables import atomic
 import numba
 numba.set_num_threads(1)

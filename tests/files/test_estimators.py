@@ -12,7 +12,7 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 import bayesspn
-from bayesspn import BayesianSPN, SPNClassifier, SPNImputer, SPNRegressor
+from bayesspn import BayesianSPN, RegionGraph, SPNClassifier, SPNImputer, SPNRegressor
 from bayesspn.files.posteriors import ModelFileError, checksum
 
 pytestmark = pytest.mark.filterwarnings("ignore:the chains do not agree")
@@ -38,7 +38,12 @@ def make_table(rows: int = 60) -> pd.DataFrame:
 @pytest.fixture(scope="module")
 def fitted():
     model = BayesianSPN(
-        depth=1, partitions=2, sums=2, chains=2, burn_in=5, draws=3, thin=1, random_state=3
+        graph=RegionGraph(1, 2, sums=2, leaves=2, products="shared"),
+        chains=2,
+        burn_in=5,
+        draws=3,
+        thin=1,
+        random_state=3,
     )
     return model.fit(make_table())
 
@@ -205,7 +210,8 @@ ANSWERS = {"classifier": "predict_proba", "regressor": "predict", "imputer": "tr
 
 def fit_kind(kind):
     """A fitted estimator and the table that it answers."""
-    model = KINDS[kind](depth=0, leaves=2, chains=1, burn_in=2, draws=2, thin=1, random_state=3)
+    settings = {"chains": 1, "burn_in": 2, "draws": 2, "thin": 1, "random_state": 3}
+    model = KINDS[kind](graph=RegionGraph(0, leaves=2), **settings)
     table = make_table().drop(columns="size")
     if kind == "imputer":
         return model.fit(table), table.mask(np.random.default_rng(0).random(table.shape) < 0.2)

@@ -15,7 +15,7 @@ from bayesspn.graphs import RegionGraph
 from bayesspn.inference.chains import run_chain, start_chain
 from bayesspn.inference.circuits import draw_circuit, predictive_circuit
 from bayesspn.leaves.columns import Leaves, describe_column
-from bayesspn.model.circuit import SPN, LeafNode, ProductNode, SumNode
+from bayesspn.model.explicit import SPN, LeafNode, ProductNode, SumNode
 from bayesspn.model.generative import Model
 from bayesspn.numerics.random_numbers import Key
 from bayesspn.prediction.posterior import Posterior, merge_chains

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bayesspn import BayesianSPN, InfiniteSPN
+from bayesspn import BayesianSPN, InfiniteSPN, RegionGraph
 from bayesspn.tables import infer_schema
 
 
@@ -39,12 +39,14 @@ def model(request) -> BayesianSPN:
     products, *infinite = request.param.split(", ")
     model = (InfiniteSPN if infinite else BayesianSPN)(
         schema=schema,
-        depth=2,
-        # an infinite mixture has several components of these
-        partitions=(1, 1) if infinite else (2, 1),
-        sums=2 if infinite else 3,
-        leaves=2 if infinite else 3,
-        products=products,
+        graph=RegionGraph(
+            2,
+            # an infinite mixture has several components of these
+            (1, 1) if infinite else (2, 1),
+            sums=2 if infinite else 3,
+            leaves=2 if infinite else 3,
+            products=products,
+        ),
         chains=2,
         burn_in=30,
         draws=4,

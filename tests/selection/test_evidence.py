@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bayesspn import BayesianSPN, InfiniteSPN
+from bayesspn import BayesianSPN, InfiniteSPN, RegionGraph
 
 QUICK = {"runs": 4, "sweeps": 40}
 
@@ -21,20 +21,22 @@ def related(rows: int = 40) -> pd.DataFrame:
 
 def test_evidence_prefers_the_model_that_fits():
     table = related()
-    apart = BayesianSPN(depth=0, leaves=1, random_state=0).log_evidence(table, **QUICK)
-    together = BayesianSPN(depth=0, leaves=2, random_state=0).log_evidence(table, **QUICK)
+    apart = BayesianSPN(graph=RegionGraph(0, leaves=1), random_state=0).log_evidence(table, **QUICK)
+    together = BayesianSPN(graph=RegionGraph(0, leaves=2), random_state=0).log_evidence(
+        table, **QUICK
+    )
     assert together.value > apart.value + 3 * (apart.standard_error + together.standard_error)
 
 
 @pytest.mark.long
 def test_evidence_is_repeatable_and_fits_nothing():
     table = related(12)
-    model = BayesianSPN(depth=0, leaves=2, random_state=3)
+    model = BayesianSPN(graph=RegionGraph(0, leaves=2), random_state=3)
     first = model.log_evidence(table, **QUICK)
     assert first == model.log_evidence(table, **QUICK)
-    assert first == BayesianSPN(depth=0, leaves=2, random_state=3, n_jobs=2).log_evidence(
-        table, **QUICK
-    )
+    assert first == BayesianSPN(
+        graph=RegionGraph(0, leaves=2), random_state=3, n_jobs=2
+    ).log_evidence(table, **QUICK)
     assert not hasattr(model, "posterior_")
 
 

@@ -26,8 +26,9 @@ from bayesspn import (
     load,
     select_graph,
 )
-from bayesspn.estimators import evidence
 from bayesspn.files.arrays import ModelFileError
+from bayesspn.selection import evidence
+from bayesspn.selection.building import Priors
 from bayesspn.selection.candidates import Candidate, list_candidates
 from bayesspn.selection.evidence import Measurement
 from bayesspn.selection.rankings import weigh_graphs
@@ -63,13 +64,14 @@ class KnownEvidence:
         self.stop_before = None  # which call Ctrl-C comes in
         self.pause = lambda leaves: 0.0
 
-    def __call__(self, estimator, values, schema, *, runs, sweeps):
+    def __call__(self, model, rows, *, runs, sweeps, random_state):
+        leaves = model.graph.leaves
         if self.stop_before is not None and len(self.calls) >= self.stop_before:
             raise KeyboardInterrupt
-        self.calls.append((estimator.leaves, sweeps))
-        time.sleep(self.pause(estimator.leaves))
-        noise = np.random.default_rng(estimator.random_state).normal(0, 0.01)
-        value = self.values.get(estimator.leaves, -80.0) + noise
+        self.calls.append((leaves, sweeps))
+        time.sleep(self.pause(leaves))
+        noise = np.random.default_rng(random_state).normal(0, 0.01)
+        value = self.values.get(leaves, -80.0) + noise
         return Measurement(value, self.error, 0.5, 100.0)
 
 
@@ -146,9 +148,10 @@ def test_weights_average_over_the_errors():
 
 def test_the_model_is_that_of_a_plain_fit(known):
     model = choose().model
-    plain = BayesianSPN(depth=0, leaves=2, **SHORT, random_state=0).fit(TABLE)
+    graph = RegionGraph(0, sums=2, leaves=2, products="shared")
+    plain = BayesianSPN(graph=graph, **SHORT, random_state=0).fit(TABLE)
     np.testing.assert_array_equal(model.score_samples(TABLE), plain.score_samples(TABLE))
-    assert (model.depth, model.leaves, model.graph) == (0, 2, "auto")
+    assert model.graph == graph
 
 
 def test_finalists_have_leave_one_out(known):
@@ -422,7 +425,7 @@ def test_ctrl_c_while_fitting_leaves_other_graphs_without_leave_one_out(known, m
     def interrupted(self, X, y=None):
         if fitted:
             raise KeyboardInterrupt
-        fitted.append(self.leaves)
+        fitted.append(self.graph.leaves)
         return fit(self, X)
 
     monkeypatch.setattr(BayesianSPN, "fit", interrupted)
@@ -440,7 +443,7 @@ def test_ctrl_c_while_fitting_leaves_other_graphs_without_leave_one_out(known, m
         ({"depth": []}, ValueError, "'depth'"),
         ("depth", TypeError, "grid must be a dict"),
         ([], ValueError, "empty list"),
-        ({"depth": [1, -1]}, ValueError, "graph with depth=-1: depth must be an integer"),
+        ({"depth": [1, -1]}, ValueError, "graph with depth=-1: depth must be a whole number"),
         ({"alpha": [-2.0]}, ValueError, "graph with alpha=-2.0: alpha must be 'auto' or"),
         ({"depth": [2], "partitions": [(8,)]}, ValueError, r"partitions=\(8,\)"),
         ({"products": ["none"]}, ValueError, "products must be"),
@@ -473,8 +476,8 @@ def test_bad_settings_are_refused_in_words(known, options, error, words):
 
 
 def test_default_graphs_suit_the_table():
-    def names(rows, columns, **parameters):
-        found = list_candidates(BayesianSPN(**parameters), (rows, columns))
+    def names(rows, columns, grid=None, **priors):
+        found = list_candidates((rows, columns), Priors(**priors), grid)
         return [candidate.name for candidate in found]
 
     wide = names(5_000, 40)
@@ -497,14 +500,11 @@ def test_default_graphs_suit_the_table():
         "mixture of 2",
         "mixture of 8",
     ]
-    fixed = names(100, 12, depth=2, gamma=0.5)
-    assert len(fixed) > 3
-    assert all(name.startswith("depth 2, ") for name in fixed)
-    assert all(name.endswith(", gamma 0.5") for name in fixed)
-    per_level = names(100, 12, partitions=(3, 2))
-    assert all("partitions 3·2" in name for name in per_level)
-    with pytest.raises(ValueError, match="depth is 1"):
-        names(100, 4, partitions=(3, 2))
+    assert all(name.endswith(", gamma 0.5") for name in names(100, 12, gamma=0.5))
+    assert names(100, 12, [RegionGraph(1, 3, leaves=2), RegionGraph(0, leaves=2)]) == [
+        "depth 1, partitions 3, nodes 2, cross",
+        "mixture of 2",
+    ]
 
 
 def test_graphs_that_are_the_same_are_scored_once(known):
@@ -517,7 +517,9 @@ def test_graphs_that_are_the_same_are_scored_once(known):
 
 def test_names_tell_graphs_apart():
     names = {
-        Candidate(RegionGraph(depth, partitions, children, sums, leaves, products), alpha).name
+        Candidate(
+            RegionGraph(depth, partitions, children, sums, leaves, products), Priors(alpha)
+        ).name
         for depth in (1, 2)
         for partitions in (2, 3)
         for children in (2, 3)
@@ -578,11 +580,11 @@ def test_any_table_is_welcome(known, library):
 
 
 def test_estimators_select_their_graph(known, tmp_path):
-    known.values = {2: -50.0}
-    model = BayesianSPN(graph="select", depth=1, partitions=2, **SHORT, random_state=0).fit(TABLE)
-    assert model.graph_ == RegionGraph(1, 2, 2, 2, 2, "shared")
-    assert (model.depth, model.sums) == (1, "auto")
-    assert model.selection_.index[0] == "depth 1, partitions 2, nodes 2"
+    known.values = {8: -50.0}
+    model = BayesianSPN(graph="select", **SHORT, random_state=0).fit(TABLE)
+    assert model.graph == "select"
+    assert model.graph_ == RegionGraph(1, 8, 2, 8, 8, "shared")
+    assert model.selection_.index[0] == "depth 1, partitions 8, nodes 8"
     assert "loo" not in model.selection_
     path = tmp_path / "model.bspn"
     model.save(path)
@@ -598,25 +600,26 @@ def test_estimators_with_a_target_select_by_the_joint_table(known):
     known.pause = lambda leaves: 0.0
     original = known.__class__.__call__
 
-    def call(self, estimator, values, schema, **options):
-        seen.append((type(estimator), values.shape, schema.names))
-        return original(self, estimator, values, schema, **options)
+    def call(self, model, rows, **options):
+        names = tuple(column.name for column in model.leaves.columns)
+        seen.append((rows.n_rows, names))
+        return original(self, model, rows, **options)
 
     known.__class__ = type("Spy", (KnownEvidence,), {"__call__": call})
-    settings = SHORT | {"graph": "select", "depth": 0, "random_state": 0}
+    settings = SHORT | {"graph": "select", "random_state": 0}
     features, target = TABLE[["size"]], TABLE["kind"]
     classifier = SPNClassifier(**settings).fit(features, target)
-    assert set(seen) == {(SPNClassifier, (40, 2), ("size", "kind"))}
+    assert set(seen) == {(40, ("size", "kind"))}
     assert classifier.graph_.leaves == classifier.selection_["leaves"].iloc[0]
     SPNRegressor(**settings).fit(TABLE[["kind"]], TABLE["size"].fillna(0.0))
     imputer = SPNImputer(**settings)
     assert imputer.fit_transform(TABLE).notna().all(axis=None)
-    assert imputer.selection_.index[0] == "mixture of 2"
+    assert imputer.graph_.leaves == 2
 
 
 def test_selecting_estimators_go_on_from_their_checkpoint(known, tmp_path):
     path = tmp_path / "fit.ckpt"
-    settings = SHORT | {"graph": "select", "depth": 0, "random_state": 0, "checkpoint": path}
+    settings = SHORT | {"graph": "select", "random_state": 0, "checkpoint": path}
     model = BayesianSPN(**settings).fit(TABLE)
     assert (tmp_path / "fit.ckpt.graphs").exists()
     known.calls.clear()
@@ -628,7 +631,7 @@ def test_selecting_estimators_go_on_from_their_checkpoint(known, tmp_path):
 @pytest.mark.parametrize(
     ("estimator", "words"),
     [
-        (BayesianSPN(graph="best"), "graph must be 'auto' or 'select', got 'best'"),
+        (BayesianSPN(graph="best"), "graph must be 'auto', 'select' or a RegionGraph"),
         (InfiniteSPN(graph="select"), "infinite mixtures"),
         (BayesianSPN(graph="select", engine="ray"), "needs engine='local'"),
     ],

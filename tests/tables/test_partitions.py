@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 import numpy as np
@@ -10,10 +11,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from bayesspn import BayesianSPN, SPNImputer
-from bayesspn.cluster import Engine, FileTable, names_files, placement, sources
-from bayesspn.tables import TableError, TableFileError, encode, infer_schema
-from bayesspn.tables.partitions import divide_rows, find_partitions, read_stretch
+from bayesspn import BayesianSPN, Engine, SPNImputer
+from bayesspn.cluster import tables
+from bayesspn.cluster.tables import FileTable
+from bayesspn.tables import TableError, TableFileError, encode, infer_schema, sources
+from bayesspn.tables.partitions import divide_rows, find_partitions, names_files, read_stretch
 
 pytestmark = pytest.mark.filterwarnings("ignore:the chains do not agree")
 
@@ -71,13 +73,13 @@ def assert_same(one, two):
 @pytest.mark.parametrize("shards", [None, 3])
 def test_files_read_here_are_the_table(folder, in_memory, shards, monkeypatch):
     monkeypatch.setattr(sources, "PIECE_ROWS", 32)
-    assert_same(BayesianSPN(**SETTINGS, shards=shards).fit(folder), in_memory)
+    assert_same(BayesianSPN(**SETTINGS, engine=Engine(shards=shards)).fit(folder), in_memory)
     paths = [str(path) for path in sorted(folder.iterdir())]
     assert_same(BayesianSPN(**SETTINGS).fit(paths), in_memory)
 
 
 def test_files_read_by_workers_are_the_table(folder, in_memory, ray_cluster):
-    model = BayesianSPN(**SETTINGS, engine="ray", shards=3).fit(str(folder))
+    model = BayesianSPN(**SETTINGS, engine=Engine("ray", shards=3)).fit(str(folder))
     assert_same(model, in_memory)
     assert model.sample(3, random_state=0).columns.tolist() == TABLE.column_names
 
@@ -87,27 +89,29 @@ def test_one_file_is_divided_among_workers(tmp_path, ray_cluster):
     path = tmp_path / "table.parquet"
     pq.write_table(TABLE, path)
     expected = SPNImputer(**SETTINGS).fit(TABLE)
-    model = SPNImputer(**SETTINGS, engine="ray", shards=2, schema=infer_schema(TABLE)).fit(path)
+    model = SPNImputer(**SETTINGS, engine=Engine("ray", shards=2), schema=infer_schema(TABLE)).fit(
+        path
+    )
     np.testing.assert_array_equal(model.trace_, expected.trace_)
 
 
 def test_large_tables_are_described_by_a_sample_and_extremes(folder, monkeypatch):
-    monkeypatch.setattr(placement, "SAMPLE_ROWS", 50)
+    monkeypatch.setattr(tables, "SAMPLE_ROWS", 50)
     monkeypatch.setattr(sources, "PIECE_ROWS", 32)
     whole = encode(TABLE, infer_schema(TABLE))
-    with FileTable(folder, None, Engine()) as table:
+    with contextlib.closing(FileTable(folder, None, Engine())) as table:
         assert table.shape == (200, 6)
         assert table.schema == infer_schema(TABLE)
-        np.testing.assert_array_equal(table.described_by[:50], whole[::4])
+        np.testing.assert_array_equal(table.sample[:50], whole[::4])
         extremes = [np.nanmin(whole, axis=0), np.nanmax(whole, axis=0)]
-        np.testing.assert_array_equal(table.described_by[50:], extremes)
+        np.testing.assert_array_equal(table.sample[50:], extremes)
 
 
 @pytest.mark.long
 def test_large_tables_have_the_same_draws_anywhere(folder, monkeypatch, ray_cluster):
-    monkeypatch.setattr(placement, "SAMPLE_ROWS", 50)
+    monkeypatch.setattr(tables, "SAMPLE_ROWS", 50)
     here = BayesianSPN(**SETTINGS).fit(folder)
-    assert_same(BayesianSPN(**SETTINGS, engine="ray", shards=2).fit(folder), here)
+    assert_same(BayesianSPN(**SETTINGS, engine=Engine("ray", shards=2)).fit(folder), here)
 
 
 def test_row_labels_of_pandas_are_no_column(tmp_path):
@@ -122,7 +126,7 @@ def test_dictionaries_are_categories(tmp_path):
     write_parts(tmp_path, pa.table({"letter": column}), ends=(33,))
     with FileTable(tmp_path, None, Engine()) as table:
         assert table.schema["letter"].categories == ("x", "y")
-        assert np.isnan(table.described_by[:, 0]).sum() == 20
+        assert np.isnan(table.sample[:, 0]).sum() == 20
 
 
 def test_a_column_may_be_unobserved_in_some_files(tmp_path):
@@ -132,7 +136,7 @@ def test_a_column_may_be_unobserved_in_some_files(tmp_path):
     with FileTable(tmp_path, None, Engine()) as table:
         assert table.schema["b"].categories == ("u", "v")
         expected = [[1.5, np.nan], [2.5, np.nan], [0.5, 0.0], [np.nan, 1.0]]
-        np.testing.assert_array_equal(table.described_by, expected)
+        np.testing.assert_array_equal(table.sample, expected)
 
 
 @pytest.mark.parametrize(("begin", "end"), [(0, 200), (39, 41), (40, 80), (85, 95), (199, 200)])
@@ -239,15 +243,21 @@ def test_files_may_not_shrink_while_they_are_read(folder):
 
 
 @pytest.mark.parametrize(
-    ("parameters", "error", "message"),
+    ("arguments", "error", "message"),
     [
-        ({"engine": "spark"}, ValueError, "engine must be 'local' or 'ray', got 'spark'"),
-        ({"shards": 0}, ValueError, "shards must be None or a whole number from 1 on, got 0"),
-        ({"shards": 1.5}, ValueError, r"shards must be None or .* got 1\.5"),
-        ({"address": "auto"}, ValueError, "address is 'auto', which needs engine='ray'"),
-        ({"engine": "ray", "address": 3}, TypeError, "address must be text or None, got int"),
+        (("spark",), ValueError, "an engine is 'local' or 'ray', got 'spark'"),
+        (("local", None, 0), ValueError, "shards must be a whole number from 1 on, got 0"),
+        (("local", None, 1.5), ValueError, r"shards must be .* got 1\.5"),
+        (("local", "auto"), ValueError, "address is 'auto', which needs the engine 'ray'"),
+        (("ray", 3), TypeError, "address must be text or None, got int"),
     ],
 )
-def test_engines_that_do_not_exist_are_refused(parameters, error, message):
+def test_engines_that_do_not_exist_are_refused(arguments, error, message):
     with pytest.raises(error, match=message):
-        BayesianSPN(**SETTINGS, **parameters).fit(TABLE)
+        Engine(*arguments)
+
+
+def test_engines_are_named_or_given():
+    for wrong in ("spark", 7, None):
+        with pytest.raises(ValueError, match="engine must be 'local', 'ray' or an Engine"):
+            BayesianSPN(**SETTINGS, engine=wrong).fit(TABLE)

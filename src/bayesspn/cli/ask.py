@@ -22,7 +22,7 @@ from bayesspn.cli.output import align, frame_rows, print_json
 from bayesspn.questions.wording import percent, show
 
 if TYPE_CHECKING:
-    from bayesspn.estimators import Answer, Conditional
+    from bayesspn import Answer, Conditional
     from bayesspn.tables import Schema
 
 _ANSWERS = "What to ask for"

@@ -36,12 +36,13 @@ from bayesspn.cli.options import (
     whole_or_auto,
 )
 from bayesspn.cli.output import frame_rows, print_json
+from bayesspn.estimators.parameters import BURN_IN, CHAINS, DRAWS, THIN
 from bayesspn.questions.wording import count, describe_agreement
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from bayesspn.estimators import BayesianSPN
+    from bayesspn import BayesianSPN
 
 _NETWORK = "Shape of the network"
 _PRIORS = "Priors"
@@ -74,15 +75,15 @@ def fit(
     schema: SchemaOption = None,
     columns: ColumnsOption = None,
     drop: DropOption = None,
-    chains: ChainsOption = 4,
-    burn_in: BurnInOption = 200,
-    draws: DrawsOption = 50,
-    thin: ThinOption = 4,
+    chains: ChainsOption = CHAINS,
+    burn_in: BurnInOption = BURN_IN,
+    draws: DrawsOption = DRAWS,
+    thin: ThinOption = THIN,
     temperatures: TemperaturesOption = 1,
     graph: Annotated[
         GraphChoice,
         typer.Option(
-            help="`select` chooses by evidence what is `auto` below, which takes long.",
+            help="`select` chooses one by evidence, which takes long.",
             rich_help_panel=_NETWORK,
         ),
     ] = GraphChoice.auto,
@@ -152,17 +153,19 @@ def fit(
         raise typer.BadParameter("--temperatures does not go with --infinite")
     more = {"concentration": concentration} if infinite else {"temperatures": temperatures}
     data = read_columns(table, chosen, columns, drop)
+    shape = {
+        "depth": depth,
+        "partitions": partitions,
+        "children": children,
+        "sums": sums,
+        "leaves": leaves,
+        "products": products,
+    }
     model = _build(
         schema,
         infinite,
         **more,
-        graph=graph.value,
-        depth=depth,
-        partitions=partitions,
-        children=children,
-        sums=sums,
-        leaves=leaves,
-        products=products,
+        graph=_find_graph(graph, shape, data.shape, infinite),
         alpha=alpha,
         beta=beta,
         gamma=gamma,
@@ -197,8 +200,25 @@ def fit(
         raise typer.Exit(INTERRUPTED)
 
 
+def _find_graph(
+    graph: GraphChoice, shape: dict[str, Any], table: tuple[int, ...], infinite: bool
+) -> Any:
+    """What the estimator is told: a word, or a graph if any of its numbers was given."""
+    if all(value == "auto" for value in shape.values()):
+        return graph.value
+    if graph == GraphChoice.select:
+        given = " and ".join(f"--{name}" for name, value in shape.items() if value != "auto")
+        raise typer.BadParameter(
+            f"--graph select and {given} exclude each other; `bayesspn select --grid` chooses "
+            "among graphs of your own"
+        )
+    from bayesspn.selection.defaults import choose_graph
+
+    return choose_graph(*table, **shape, infinite=infinite)
+
+
 def _build(schema: Path | None, infinite: bool, **parameters: Any) -> BayesianSPN:
-    from bayesspn.estimators import BayesianSPN, InfiniteSPN
+    from bayesspn import BayesianSPN, InfiniteSPN
 
     return (InfiniteSPN if infinite else BayesianSPN)(schema=load_schema(schema), **parameters)
 
@@ -214,7 +234,7 @@ def _report(model: BayesianSPN, data: pd.DataFrame, output: Path) -> dict[str, A
         "rhat": model.rhat_,
         "interrupted": model.posterior_.n_draws < model.chains * model.draws,
     }
-    if model.graph == "select":
+    if hasattr(model, "selection_"):
         report["graphs"] = list(frame_rows(model.selection_.reset_index()))
     return report
 

@@ -27,7 +27,7 @@ from bayesspn.questions.wording import count, describe_agreement, show
 if TYPE_CHECKING:
     import pandas as pd
 
-    from bayesspn.estimators.joint import JointModel
+    from bayesspn.estimators.joint import JointEstimator
 
 
 def summary(model: ModelArgument, as_json: JsonOption = False) -> None:
@@ -50,7 +50,7 @@ def summary(model: ModelArgument, as_json: JsonOption = False) -> None:
     print(f"\n{fitted.schema_}\n\n{fitted.graph_}\n\n{_show_diagnostics(diagnostics)}")
 
 
-def _describe(model: JointModel, diagnostics: pd.DataFrame) -> dict[str, Any]:
+def _describe(model: JointEstimator, diagnostics: pd.DataFrame) -> dict[str, Any]:
     from bayesspn.tables.schema_files import schema_to_json
 
     graph = model.graph_

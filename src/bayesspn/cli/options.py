@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bayesspn.cli.errors import CommandError
+from bayesspn.estimators.parameters import LEAST
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from bayesspn.estimators.joint import JointModel
+    from bayesspn.estimators.joint import JointEstimator
     from bayesspn.tables import Schema
 
 
@@ -116,17 +117,23 @@ ProgressOption = Annotated[
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Neither progress nor a summary.")]
 
 
-def _count(name: str, least: int, text: str) -> Any:
-    return typer.Option(name, min=least, metavar="N", help=text, rich_help_panel="Sampling")
+def _count(name: str, parameter: str, text: str) -> Any:
+    return typer.Option(
+        name, min=LEAST[parameter], metavar="N", help=text, rich_help_panel="Sampling"
+    )
 
 
-ChainsOption = Annotated[int, _count("--chains", 1, "Independent chains, averaged.")]
-BurnInOption = Annotated[int, _count("--burn-in", 0, "Sweeps before the first draw.")]
-DrawsOption = Annotated[int, _count("--draws", 1, "Draws that a chain keeps.")]
-ThinOption = Annotated[int, _count("--thin", 1, "Sweeps per draw.")]
+ChainsOption = Annotated[int, _count("--chains", "chains", "Independent chains, averaged.")]
+BurnInOption = Annotated[int, _count("--burn-in", "burn_in", "Sweeps before the first draw.")]
+DrawsOption = Annotated[int, _count("--draws", "draws", "Draws that a chain keeps.")]
+ThinOption = Annotated[int, _count("--thin", "thin", "Sweeps per draw.")]
 TemperaturesOption = Annotated[
     int,
-    _count("--temperatures", 1, "Chains at other temperatures behind each chain; 1 means none."),
+    _count(
+        "--temperatures",
+        "temperatures",
+        "Chains at other temperatures behind each chain; 1 means none.",
+    ),
 ]
 
 
@@ -219,13 +226,13 @@ def load_schema(path: Path | None) -> Schema | None:
     return None if path is None else Schema.load(path)
 
 
-def load_model(path: Path) -> JointModel:
+def load_model(path: Path) -> JointEstimator:
     """Read a fitted model of any kind."""
     with open(path, "rb"):  # the usual words for a file that is not there, at once
         pass
-    from bayesspn.estimators import load
+    from bayesspn import load
 
-    model: JointModel = load(path)
+    model: JointEstimator = load(path)
     return model
 
 

@@ -28,7 +28,7 @@ from bayesspn.cli.output import STREAM, deliver, print_json
 if TYPE_CHECKING:
     import pandas as pd
 
-    from bayesspn.estimators.joint import JointModel
+    from bayesspn.estimators.joint import JointEstimator
     from bayesspn.tables import Schema
 
 #: Rows that are read, worked on and written together, which bounds memory.
@@ -87,7 +87,7 @@ def score(
 
 
 def _choose_score(
-    model: JointModel, *, surprise: bool, anomaly: bool
+    model: JointEstimator, *, surprise: bool, anomaly: bool
 ) -> Callable[[pd.DataFrame], pd.DataFrame]:
     import numpy as np
     import pandas as pd
@@ -165,7 +165,7 @@ def impute(
 
 
 def _draw(
-    model: JointModel,
+    model: JointEstimator,
     path: Path,
     chosen: Any,
     keep_and_drop: tuple[list[str], list[str]],

@@ -32,6 +32,7 @@ from bayesspn.cli.options import (
     wants_progress,
 )
 from bayesspn.cli.output import align, frame_rows, print_json
+from bayesspn.estimators.parameters import BURN_IN, CHAINS, DRAWS, THIN
 from bayesspn.questions.wording import count, describe_agreement, show
 
 if TYPE_CHECKING:
@@ -100,10 +101,10 @@ def select(
     schema: SchemaOption = None,
     columns: ColumnsOption = None,
     drop: DropOption = None,
-    chains: ChainsOption = 4,
-    burn_in: BurnInOption = 200,
-    draws: DrawsOption = 50,
-    thin: ThinOption = 4,
+    chains: ChainsOption = CHAINS,
+    burn_in: BurnInOption = BURN_IN,
+    draws: DrawsOption = DRAWS,
+    thin: ThinOption = THIN,
     seed: SeedOption = None,
     jobs: Annotated[
         int | None,
@@ -129,7 +130,7 @@ def select(
 
     `bayesspn select patients.csv --grid '{"depth": [0, 1, 2]}' --checkpoint graphs.jsonl --json`
     """
-    from bayesspn.estimators import BayesianSPN, select_graph
+    from bayesspn import BayesianSPN, select_graph
 
     if output is not None:
         check_new_file(output, force)

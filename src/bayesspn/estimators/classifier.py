@@ -12,11 +12,12 @@ from sklearn.utils.validation import _check_y, column_or_1d
 
 from bayesspn.arrays import Array
 from bayesspn.estimators.imputation import average_cells
-from bayesspn.estimators.targets import TargetModel, name_target, split_schema
+from bayesspn.estimators.parameters import check_parameters
+from bayesspn.estimators.targets import TargetEstimator, name_target, split_schema
 from bayesspn.tables.schema import ColumnSchema
 
 
-class SPNClassifier(ClassifierMixin, TargetModel):
+class SPNClassifier(ClassifierMixin, TargetEstimator):
     """Classifier by a Bayesian sum-product network of features and class together.
 
     Features of any type; missing cells are welcome when fitting and when predicting. ``joint_``
@@ -56,7 +57,7 @@ class SPNClassifier(ClassifierMixin, TargetModel):
         y : array of shape (rows,)
             Classes: text, numbers or truth values.
         """
-        self._check_parameters()
+        check_parameters(self)
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None")
         name = name_target(X, y)

@@ -9,16 +9,22 @@ from sklearn.base import DensityMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bayesspn.arrays import Array
-from bayesspn.estimators.joint import JointModel, check_count
+from bayesspn.estimators.joint import JointEstimator
+from bayesspn.estimators.parameters import check_parameters
+from bayesspn.graphs import RegionGraph
 from bayesspn.inference.evidence.estimates import LogEvidence
+from bayesspn.numerics.checks import check_whole
 from bayesspn.questions.interface import Questions
 from bayesspn.questions.rows import score_rows
 from bayesspn.questions.views import View
+from bayesspn.selection.building import Priors, TableModels
+from bayesspn.selection.defaults import choose_graph
 from bayesspn.selection.evidence import estimate_evidence
-from bayesspn.tables import encode, infer_schema
+from bayesspn.tables import encode
+from bayesspn.tables.infer import encode_table
 
 
-class BayesianSPN(Questions, DensityMixin, JointModel):
+class BayesianSPN(Questions, DensityMixin, JointEstimator):
     """Bayesian sum-product network: a posterior over the joint distribution of a table.
 
     Columns of any type and missing cells are welcome, in training and in questions. Structure and
@@ -26,23 +32,10 @@ class BayesianSPN(Questions, DensityMixin, JointModel):
 
     Parameters
     ----------
-    graph : {"auto", "select"}, default="auto"
-        ``"select"`` chooses among several graphs by their evidence before it fits the best, as
-        `select_graph` does; parameters below that are not "auto" stay. It takes many times as long
-        as a fit. ``"auto"`` goes by the size of the table.
-    depth : int or "auto", default="auto"
-        Levels of partitions; 0 is a plain mixture. By default it grows with the number of columns.
-    partitions : int, sequence of int or "auto", default="auto"
-        Partitions per region, one number or one per level. By default 8 at the root, 1 below.
-    children : int or "auto", default="auto"
-        Parts that a partition splits a region's columns into. By default 2.
-    sums : int or "auto", default="auto"
-        Sum nodes per inner region. By default it grows with the number of rows.
-    leaves : int or "auto", default="auto"
-        Leaves per leaf region. By default the same number as ``sums``.
-    products : {"shared", "cross", "auto"}, default="auto"
-        ``"cross"`` multiplies every node of a child with every node of the others (the paper),
-        ``"shared"`` nodes of equal number. By default ``"shared"``.
+    graph : RegionGraph, "auto" or "select", default="auto"
+        The region graph. ``"auto"`` goes by the size of the table; ``"select"`` chooses among
+        several graphs by their evidence before it fits the best, as `select_graph` does, which
+        takes many times as long as a fit.
     alpha : float or "auto", default="auto"
         Concentration of sum weights; learned by default, a number fixes it.
     beta : float or "auto", default="auto"
@@ -76,16 +69,11 @@ class BayesianSPN(Questions, DensityMixin, JointModel):
         with the draws of a fit that was never stopped, bit by bit. ``n_jobs`` and ``progress`` may
         change, and so may ``draws``: more continue the chains, fewer are the first of those there.
         A fit without ``random_state`` takes the file's seed. One file serves one fit.
-    engine : {"local", "ray"}, default="local"
+    engine : {"local", "ray"} or Engine, default="local"
         Who holds the rows: this process, or workers of a Ray cluster (``pip install
         "bayesspn[ray]"``). With Ray, chains run one after the other, each sweep on all workers at
-        once, and ``n_jobs`` is not used. The draws do not depend on it, whatever dies meanwhile.
-    address : str, default=None
-        Of a Ray cluster, such as ``"auto"``. By default the one that this process is connected to
-        or that ``RAY_ADDRESS`` names, else one that is started here and ends with the fit.
-    shards : int, default=None
-        Parts that the rows are divided into, with Ray a worker each. By default 1, or the number
-        of CPUs of the Ray cluster. The draws do not depend on it.
+        once, and ``n_jobs`` is not used. An `Engine` also says which cluster, and into how many
+        parts rows are divided. The draws do not depend on it, whatever dies meanwhile.
 
     Attributes
     ----------
@@ -166,7 +154,7 @@ class BayesianSPN(Questions, DensityMixin, JointModel):
         """
         if not hasattr(self, "posterior_"):
             return self.fit(X)
-        self._check_parameters()
+        check_parameters(self)
         values = encode(X, self.schema_)
         validate_data(self, X, reset=False, skip_check_array=True)
         if len(values):
@@ -174,7 +162,7 @@ class BayesianSPN(Questions, DensityMixin, JointModel):
         return self
 
     def log_evidence(
-        self, X: Any, *, method: str = "pinned", runs: int = 4, sweeps: int | None = None
+        self, X: Any, *, method: str = "bridge", runs: int = 4, sweeps: int | None = None
     ) -> LogEvidence:
         """Log model evidence: the probability that this graph and its priors give a whole table.
 
@@ -184,9 +172,10 @@ class BayesianSPN(Questions, DensityMixin, JointModel):
         Parameters
         ----------
         X : array or data frame of shape (rows, columns)
-        method : {"pinned", "sequential", "tempered"}, default="pinned"
-            How it is estimated. ``"pinned"`` fixes the rows of a chain to the parts of the network
-            that it has put them into, one after the other, and is by far the most precise.
+        method : {"bridge", "sequential", "tempered"}, default="bridge"
+            How it is estimated. ``"bridge"`` samples along a path on which the assignments of rows
+            are fixed, part by part, and joins its steps by bridge sampling; it is by far the most
+            precise.
             ``"sequential"`` predicts one row after the other with many networks, ``"tempered"``
             runs chains at several powers of the likelihood: independent checks, the latter for
             tables of at most a few hundred rows.
@@ -194,7 +183,7 @@ class BayesianSPN(Questions, DensityMixin, JointModel):
             Independent runs, at least 2; their agreement gives the standard error. ``n_jobs``
             runs them side by side.
         sweeps : int, default=None
-            How thorough a run is: sweeps of a chain before its rows are pinned (320 by default),
+            How thorough a run is: sweeps of a chain before its rows are fixed (320 by default),
             each time that particles are moved (2), or of every power (80).
 
         Returns
@@ -207,24 +196,31 @@ class BayesianSPN(Questions, DensityMixin, JointModel):
         >>> rng = np.random.default_rng(0)
         >>> x = rng.integers(0, 2, size=(20, 1))
         >>> X = np.hstack([x, x])  # two columns that are always equal
-        >>> settings = {"depth": 0, "random_state": 0}
-        >>> apart = BayesianSPN(leaves=1, **settings).log_evidence(X, runs=2, sweeps=40)
-        >>> together = BayesianSPN(leaves=2, **settings).log_evidence(X, runs=2, sweeps=40)
+        >>> one, two = RegionGraph(0, leaves=1), RegionGraph(0, leaves=2)
+        >>> apart = BayesianSPN(graph=one, random_state=0).log_evidence(X, runs=2, sweeps=40)
+        >>> together = BayesianSPN(graph=two, random_state=0).log_evidence(X, runs=2, sweeps=40)
         >>> bool(together.value > apart.value + 3)
         True
         """
-        self._check_parameters()
-        check_count("runs", runs, 2)
+        check_parameters(self)
+        check_whole("runs", runs, 2)
         if self._infinite:
             raise ValueError("the evidence of infinite mixtures cannot be estimated yet")
         if self.graph == "select":
             raise ValueError(
                 "log_evidence is of one graph, but graph='select': compare graphs by "
-                "bayesspn.select_graph, or name one by depth, partitions and so on"
+                "bayesspn.select_graph, or give one"
             )
-        schema = infer_schema(X) if self.schema is None else self.schema
-        values = encode(X, schema)
-        return estimate_evidence(self, values, schema, method=method, runs=runs, sweeps=sweeps)
+        schema, values, _ = encode_table(X, self.schema)
+        graph = self.graph if isinstance(self.graph, RegionGraph) else choose_graph(*values.shape)
+        return estimate_evidence(
+            *TableModels(schema, values).model(graph, Priors.of(self)),
+            method=method,
+            runs=runs,
+            sweeps=sweeps,
+            random_state=self.random_state,
+            n_jobs=self.n_jobs,
+        )
 
     def _view(self) -> View:
         check_is_fitted(self)

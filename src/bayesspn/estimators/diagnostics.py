@@ -7,18 +7,80 @@ the fit to the training rows, the hyper-parameters, and how many of the nodes ar
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.utils.validation import check_is_fitted
 
 from bayesspn.arrays import Array
 from bayesspn.inference.infinite.components import count_components
 from bayesspn.inference.state import State
-from bayesspn.prediction.posterior import Posterior
+from bayesspn.prediction.posterior import DRAWN_SEED, Posterior
+from bayesspn.questions.views import View
 
 #: Fewer draws than this say nothing about convergence.
 _FEWEST_DRAWS = 4
+
+
+class Diagnosed:
+    """Methods of fitted estimators that tell whether their chains agree."""
+
+    posterior_: Posterior
+    trace_: Array
+    thin: int
+
+    def summary(self, interval: float = 0.9) -> pd.DataFrame:
+        """How well the chains agree, on quantities that do not depend on how nodes are numbered.
+
+        Parameters
+        ----------
+        interval : float, default=0.9
+            Probability of the interval from ``low`` to ``high``.
+
+        Returns
+        -------
+        DataFrame
+            A row per quantity with ``mean``, ``sd``, ``low``, ``high``, effective sample sizes
+            ``ess_bulk`` and ``ess_tail``, and ``r_hat``: near 1 if the chains agree. Quantities
+            are the log-likelihood per training row, the concentrations α (per level) and β, and
+            the number of sum edges that rows go through.
+        """
+        return summarise(self._invariants(), interval)
+
+    def to_arviz(self, X: Any = None) -> Any:
+        """The draws for ArviZ.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (rows, columns), default=None
+            Rows whose log-likelihood is wanted, the training rows as a rule: then LOO and WAIC
+            work. With the estimators that have a target, rows without it: ``joint_`` is of more.
+
+        Returns
+        -------
+        xarray.DataTree
+            Groups ``posterior`` (label-invariant quantities), ``sample_stats`` and, with X,
+            ``log_likelihood``.
+        """
+        scores = None
+        quantities = self._invariants()
+        if X is not None:
+            each = self.posterior_.score_draws(self._whole().encode(X), DRAWN_SEED)
+            chains, length = quantities["beta"].shape
+            starts = np.cumsum([0, *(len(chain) for chain in self.posterior_.draws[:-1])])
+            kept = starts[:, None] + np.arange(length)
+            scores = each[kept.ravel()].reshape(chains, length, -1)
+        return build_inference_data(quantities, scores)
+
+    def _invariants(self) -> dict[str, Array]:
+        check_is_fitted(self)
+        return invariants(self.posterior_, self.trace_, self.thin)
+
+    @abstractmethod
+    def _whole(self) -> View:
+        """The joint distribution of all columns."""
 
 
 def invariants(posterior: Posterior, trace: Array, thin: int) -> dict[str, Array]:

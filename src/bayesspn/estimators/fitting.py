@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 import time
 import warnings
@@ -14,7 +13,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from joblib import effective_n_jobs
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 from tqdm.auto import tqdm
 
 from bayesspn.arrays import Array
@@ -29,7 +27,8 @@ from bayesspn.inference.chains import (
 )
 from bayesspn.inference.state import State
 from bayesspn.model.generative import Model
-from bayesspn.numerics.random_numbers import Key
+from bayesspn.numerics.checks import levels_to_user
+from bayesspn.numerics.random_numbers import LARGEST_SEED, Key, draw_seed
 from bayesspn.rows.encoded import EncodedRows
 
 #: Rounds into which parallel chains are divided: progress is shown, and Ctrl-C heard, after each.
@@ -37,10 +36,6 @@ _ROUNDS = 10
 
 #: Chains whose R-hat of the log-likelihood exceeds this sit in different modes.
 _LARGEST_RHAT = 1.1
-
-_LARGEST_SEED = 2**31 - 1
-
-_PACKAGE = "bayesspn."
 
 
 class _Plan(NamedTuple):
@@ -69,11 +64,6 @@ class _Plan(NamedTuple):
         return replace(chain, draws=chain.draws[: self.draws], trace=chain.trace[: self.sweeps])
 
 
-def draw_seed(random_state: Any) -> int:
-    """Draw a seed as scikit-learn does: an int gives always the same, None never."""
-    return int(check_random_state(random_state).randint(_LARGEST_SEED))
-
-
 def sample_chains(
     model: Model,
     rows: EncodedRows | Shards,
@@ -99,7 +89,7 @@ def sample_chains(
     apart, whose random numbers must differ.
     """
     plan = _Plan(int(burn_in), int(draws), int(thin))
-    seed = draw_seed(random_state) + generation * (_LARGEST_SEED + 1)
+    seed = draw_seed(random_state) + generation * (LARGEST_SEED + 1)
     store = Checkpoint(
         checkpoint,
         rows,
@@ -236,12 +226,3 @@ def warn_if_chains_disagree(chains: Sequence[Chain], thin: int) -> float:
             stacklevel=levels_to_user(),
         )
     return rhat
-
-
-def levels_to_user() -> int:
-    """``stacklevel`` at which the caller of this function warns the user's line."""
-    frame = inspect.currentframe()
-    level = 0
-    while frame is not None and frame.f_globals.get("__name__", "").startswith(_PACKAGE):
-        frame, level = frame.f_back, level + 1
-    return level

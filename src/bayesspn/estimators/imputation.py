@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bayesspn.arrays import Array
-from bayesspn.estimators.fitting import draw_seed
+from bayesspn.numerics.random_numbers import draw_seed
 from bayesspn.prediction.posterior import Posterior
 from bayesspn.prediction.row_averages import average_missing, weigh_evenly, weights_of_draws
 from bayesspn.prediction.value_sets import ValueSet

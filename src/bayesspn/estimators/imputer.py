@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from typing import Any, Self
 
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin
@@ -11,16 +10,18 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bayesspn.arrays import Array
-from bayesspn.estimators.fitting import draw_seed
+from bayesspn.engine.engines import Engine
 from bayesspn.estimators.imputation import fill_best, fill_drawn, fill_several, give_back
-from bayesspn.estimators.joint import JointModel, check_count
+from bayesspn.estimators.joint import JointEstimator
+from bayesspn.estimators.parameters import BURN_IN, CHAINS, DRAWS, THIN
+from bayesspn.graphs import RegionGraph
+from bayesspn.numerics.checks import check_whole
+from bayesspn.numerics.random_numbers import draw_seed
 from bayesspn.tables import Schema, encode
 from bayesspn.tables.frames import library_of
 
-_STRATEGIES = ("best", "draw")
 
-
-class SPNImputer(OneToOneFeatureMixin, TransformerMixin, JointModel):
+class SPNImputer(OneToOneFeatureMixin, TransformerMixin, JointEstimator):
     """Imputer by a Bayesian sum-product network of all columns.
 
     Columns of any type. ``transform`` fills every missing cell; observed cells stay as they are.
@@ -61,38 +62,24 @@ class SPNImputer(OneToOneFeatureMixin, TransformerMixin, JointModel):
         self,
         *,
         strategy: str = "best",
-        graph: str = "auto",
-        depth: int | str = "auto",
-        partitions: int | Sequence[int] | str = "auto",
-        children: int | str = "auto",
-        sums: int | str = "auto",
-        leaves: int | str = "auto",
-        products: str = "auto",
+        graph: RegionGraph | str = "auto",
         alpha: float | str = "auto",
         beta: float | str = "auto",
         gamma: float | str = "auto",
-        chains: int = 4,
-        burn_in: int = 200,
-        draws: int = 50,
-        thin: int = 4,
+        chains: int = CHAINS,
+        burn_in: int = BURN_IN,
+        draws: int = DRAWS,
+        thin: int = THIN,
         temperatures: int = 1,
         schema: Schema | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
         progress: bool = False,
         checkpoint: str | os.PathLike[str] | None = None,
-        engine: str = "local",
-        address: str | None = None,
-        shards: int | None = None,
+        engine: Engine | str = "local",
     ) -> None:
         super().__init__(
             graph=graph,
-            depth=depth,
-            partitions=partitions,
-            children=children,
-            sums=sums,
-            leaves=leaves,
-            products=products,
             alpha=alpha,
             beta=beta,
             gamma=gamma,
@@ -107,8 +94,6 @@ class SPNImputer(OneToOneFeatureMixin, TransformerMixin, JointModel):
             progress=progress,
             checkpoint=checkpoint,
             engine=engine,
-            address=address,
-            shards=shards,
         )
         self.strategy = strategy
 
@@ -129,11 +114,6 @@ class SPNImputer(OneToOneFeatureMixin, TransformerMixin, JointModel):
         """
         self._fit_table(X)
         return self
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        if self.strategy not in _STRATEGIES:
-            raise ValueError(f"strategy must be 'best' or 'draw', got {self.strategy!r}")
 
     def transform(self, X: Any) -> Any:
         """Fill in the missing cells of a table.
@@ -194,7 +174,7 @@ class SPNImputer(OneToOneFeatureMixin, TransformerMixin, JointModel):
         list of m tables of shape (rows, columns)
             Each filled with a draw of the missing cells.
         """
-        check_count("m", m, 1)
+        check_whole("m", m, 1)
         values = self._encode(X)
         like = _like(X)
         tables = fill_several(self.posterior_, values, int(m), random_state)

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bayesspn.engine.engines import Engine
 from bayesspn.estimators.density import BayesianSPN
-from bayesspn.estimators.joint import check_strength
-from bayesspn.model.generative import Learned
+from bayesspn.estimators.parameters import BURN_IN, CHAINS, DRAWS, THIN
+from bayesspn.graphs import RegionGraph
 from bayesspn.tables import Schema
-
-#: Prior of the concentration when it is learned: between few and some dozens of components.
-_CONCENTRATION = Learned(1.0, 1.0)
 
 
 class InfiniteSPN(BayesianSPN):
@@ -30,12 +27,9 @@ class InfiniteSPN(BayesianSPN):
     concentration : float or "auto", default="auto"
         Of the Dirichlet process: the larger, the more components. Learned by default, a number
         fixes it.
-    partitions : int, sequence of int or "auto", default="auto"
-        Partitions per region of a component. By default 2 at the root, 1 below.
-    depth, children, sums, leaves, products
-        Of a component; see `BayesianSPN`. The depth is at least 1.
-    graph : {"auto"}, default="auto"
-        ``"select"`` is refused: the evidence of infinite mixtures cannot be estimated yet.
+    graph : RegionGraph or "auto", default="auto"
+        The graph of a component, of depth 1 at least. ``"select"`` is refused: the evidence of
+        infinite mixtures cannot be estimated yet.
     **parameters
         Those of `BayesianSPN`.
 
@@ -65,37 +59,23 @@ class InfiniteSPN(BayesianSPN):
         self,
         *,
         concentration: float | str = "auto",
-        graph: str = "auto",
-        depth: int | str = "auto",
-        partitions: int | Sequence[int] | str = "auto",
-        children: int | str = "auto",
-        sums: int | str = "auto",
-        leaves: int | str = "auto",
-        products: str = "auto",
+        graph: RegionGraph | str = "auto",
         alpha: float | str = "auto",
         beta: float | str = "auto",
         gamma: float | str = "auto",
-        chains: int = 4,
-        burn_in: int = 200,
-        draws: int = 50,
-        thin: int = 4,
+        chains: int = CHAINS,
+        burn_in: int = BURN_IN,
+        draws: int = DRAWS,
+        thin: int = THIN,
         schema: Schema | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
         progress: bool = False,
         checkpoint: str | os.PathLike[str] | None = None,
-        engine: str = "local",
-        address: str | None = None,
-        shards: int | None = None,
+        engine: Engine | str = "local",
     ) -> None:
         super().__init__(
             graph=graph,
-            depth=depth,
-            partitions=partitions,
-            children=children,
-            sums=sums,
-            leaves=leaves,
-            products=products,
             alpha=alpha,
             beta=beta,
             gamma=gamma,
@@ -109,18 +89,8 @@ class InfiniteSPN(BayesianSPN):
             progress=progress,
             checkpoint=checkpoint,
             engine=engine,
-            address=address,
-            shards=shards,
         )
         self.concentration = concentration
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_strength("concentration", self.concentration)
-
-    def _more_priors(self) -> dict[str, Any]:
-        learned = isinstance(self.concentration, str)
-        return {"concentration": _CONCENTRATION if learned else float(self.concentration)}
 
     def n_components(self) -> NDArray[np.int64]:
         """Number of components of every draw; shape (chains, draws).

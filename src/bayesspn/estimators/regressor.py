@@ -9,12 +9,13 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import _check_y, column_or_1d
 
 from bayesspn.estimators.imputation import average_cells
-from bayesspn.estimators.targets import TargetModel, name_target, split_schema
+from bayesspn.estimators.parameters import check_parameters
+from bayesspn.estimators.targets import TargetEstimator, name_target, split_schema
 from bayesspn.tables.infer import families_by_sign
 from bayesspn.tables.schema import ColumnSchema
 
 
-class SPNRegressor(RegressorMixin, TargetModel):
+class SPNRegressor(RegressorMixin, TargetEstimator):
     """Regressor by a Bayesian sum-product network of features and target together.
 
     Features of any type; missing cells are welcome when fitting and when predicting. ``joint_``
@@ -54,7 +55,7 @@ class SPNRegressor(RegressorMixin, TargetModel):
         y : array of shape (rows,)
             Numbers.
         """
-        self._check_parameters()
+        check_parameters(self)
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None")
         name = name_target(X, y)

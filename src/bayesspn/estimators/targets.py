@@ -10,21 +10,22 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bayesspn.arrays import Array
-from bayesspn.estimators.joint import JointModel
-from bayesspn.tables import Schema, encode, infer_schema
-from bayesspn.tables.frames import library_of
+from bayesspn.engine.engines import resolve_engine
+from bayesspn.estimators.joint import JointEstimator
+from bayesspn.estimators.training import placed_table
+from bayesspn.tables import Schema, encode
+from bayesspn.tables.infer import encode_table
 from bayesspn.tables.schema import ColumnSchema
 
 
-class TargetModel(JointModel):
+class TargetEstimator(JointEstimator):
     """A joint model of a table and a target, which is its last column."""
 
     def _learn_with_target(
         self, X: Any, target: ColumnSchema, codes: Array, features: Schema | None
     ) -> None:
         """Sample the posterior of the columns of X and the encoded target."""
-        schema = infer_schema(X) if features is None else features
-        values = encode(X, schema)
+        schema, values, library = encode_table(X, features)
         validate_data(self, X, skip_check_array=True)
         if len(values) != len(codes):
             raise ValueError(
@@ -32,7 +33,9 @@ class TargetModel(JointModel):
                 f"[{len(values)}, {len(codes)}]"
             )
         joint = Schema((*schema.columns, target))
-        self._learn(np.column_stack([values, codes]), joint, library_of(X))
+        everything = np.column_stack([values, codes])
+        with placed_table(joint, everything, library, resolve_engine(self.engine)) as table:
+            self._learn(table)
 
     def _encode_features(self, X: Any) -> Array:
         """Encode a table without its target, which is missing; (rows, columns + 1)."""

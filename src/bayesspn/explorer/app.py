@@ -18,7 +18,7 @@ from bayesspn.explorer.guard import Application, Guard
 from bayesspn.explorer.session import Session, as_csv, as_rows
 
 if TYPE_CHECKING:
-    from bayesspn.estimators.joint import JointModel
+    from bayesspn.estimators.joint import JointEstimator
 
 #: Files of the page, with their types.
 _FILES = {
@@ -50,7 +50,7 @@ class TooLarge(ValueError):
 
 
 def create_app(
-    model: JointModel | Session, *, token: str, hosts: Iterable[str], name: str = "model.bspn"
+    model: JointEstimator | Session, *, token: str, hosts: Iterable[str], name: str = "model.bspn"
 ) -> Application:
     """Build the explorer of a model.
 

@@ -15,13 +15,13 @@ from bayesspn.explorer.session import Session
 if TYPE_CHECKING:
     import pandas as pd
 
-    from bayesspn.estimators.joint import JointModel
+    from bayesspn.estimators.joint import JointEstimator
 
 LOOPBACK = "127.0.0.1"
 
 
 def explore(
-    model: JointModel,
+    model: JointEstimator,
     *,
     port: int = 0,
     name: str = "model.bspn",

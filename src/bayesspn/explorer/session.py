@@ -18,7 +18,7 @@ from bayesspn.tables import TableError, read_table
 from bayesspn.tables.times import time_zone
 
 if TYPE_CHECKING:
-    from bayesspn.estimators.joint import JointModel
+    from bayesspn.estimators.joint import JointEstimator
     from bayesspn.tables.schema import ColumnSchema
 
 INTERVAL = 0.9
@@ -45,7 +45,7 @@ class Session:
         File of the model, for the Python call shown.
     """
 
-    def __init__(self, model: JointModel, name: str = "model.bspn") -> None:
+    def __init__(self, model: JointEstimator, name: str = "model.bspn") -> None:
         self.model = model
         self.joint = model.joint_
         self.schema = model.schema_
@@ -213,7 +213,7 @@ class Session:
         return as_pandas(table)
 
 
-def _choose_cells(model: JointModel) -> int:
+def _choose_cells(model: JointEstimator) -> int:
     """How many cells columns are divided into, such that their tables fit into memory."""
     graph, draws = model.graph_, model.posterior_.n_draws
     columns = sum(c.kind not in ("category", "binary") for c in model.schema_)

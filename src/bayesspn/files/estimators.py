@@ -1,29 +1,55 @@
-"""Reading fitted estimators from files."""
+"""Fitted estimators as files: a posterior, the parameters of the estimator, and its schema."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Hashable
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
-from bayesspn.estimators.classifier import SPNClassifier
-from bayesspn.estimators.density import BayesianSPN
-from bayesspn.estimators.imputer import SPNImputer
-from bayesspn.estimators.infinite import InfiniteSPN
-from bayesspn.estimators.joint import JointModel
-from bayesspn.estimators.regressor import SPNRegressor
+import bayesspn
+from bayesspn.engine.engines import Engine
+from bayesspn.estimators.parameters import check_parameters
 from bayesspn.files.arrays import ModelFileError
-from bayesspn.files.posteriors import load_posterior
+from bayesspn.files.posteriors import graph_from_json, graph_to_json, load_posterior, save_posterior
+from bayesspn.graphs import RegionGraph
 from bayesspn.tables.cells import shorten
 from bayesspn.tables.frames import LIBRARIES
-from bayesspn.tables.schema_files import schema_from_json
+from bayesspn.tables.schema_files import schema_from_json, schema_to_json
 
-_ESTIMATORS: dict[str, type[JointModel]] = {
-    kind.__name__: kind
-    for kind in (BayesianSPN, InfiniteSPN, SPNClassifier, SPNImputer, SPNRegressor)
-}
+_ESTIMATORS = ("BayesianSPN", "InfiniteSPN", "SPNClassifier", "SPNImputer", "SPNRegressor")
+
+#: Parameters of version 1 that described the graph, and those that described the engine.
+_OLD_GRAPH = ("depth", "partitions", "children", "sums", "leaves", "products")
+_OLD_ENGINE = ("address", "shards")
+
+
+def save_estimator(path: str | os.PathLike[str], estimator: Any) -> None:
+    """Write a fitted estimator to one file, whole or not at all."""
+    parameters = estimator.get_params(deep=False)
+    for name, value in parameters.items():
+        if isinstance(value, RegionGraph):
+            parameters[name] = graph_to_json(value)
+        elif isinstance(value, Engine):
+            parameters[name] = asdict(value)
+        elif isinstance(value, os.PathLike):
+            parameters[name] = os.fspath(value)
+    schema = estimator.schema
+    parameters["schema"] = None if schema is None else schema_to_json(schema)
+    if not isinstance(estimator.random_state, int):
+        parameters["random_state"] = None  # a generator has moved on
+    names = getattr(estimator, "feature_names_in_", None)
+    more = {
+        "estimator": type(estimator).__name__,
+        "parameters": parameters,
+        "schema": schema_to_json(estimator.schema_),
+        "library": estimator._library,
+        "rhat": estimator.rhat_ if np.isfinite(estimator.rhat_) else None,
+        "feature_names": None if names is None else names.tolist(),
+    }
+    save_posterior(path, estimator.posterior_, more, estimator.trace_)
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -57,12 +83,10 @@ def load(path: str | os.PathLike[str]) -> Any:
     posterior, more, trace = load_posterior(path)
     name = os.fspath(path)
     try:
-        parameters = dict(more["parameters"])
         if more["estimator"] not in _ESTIMATORS:
             raise ModelFileError(f"{name} holds a {more['estimator']}, which this version lacks")
-        if parameters["schema"] is not None:
-            parameters["schema"] = schema_from_json(parameters["schema"], name)
-        model = _ESTIMATORS[more["estimator"]](**parameters)
+        parameters = _read_parameters(dict(more["parameters"]), posterior.model.graph, name)
+        model = getattr(bayesspn, more["estimator"])(**parameters)
         model.schema_ = schema_from_json(more["schema"], name)
         model.rhat_ = float("nan") if more["rhat"] is None else float(more["rhat"])
         model._library = _check_library(more["library"])
@@ -72,7 +96,7 @@ def load(path: str | os.PathLike[str]) -> Any:
             raise ValueError(f"its model is not that of an estimator named {more['estimator']}")
         model.posterior_ = posterior
         model.trace_ = trace
-        model._check_parameters()
+        check_parameters(model)
         model._restore()
         feature_names = more["feature_names"]
         if feature_names is not None:
@@ -85,6 +109,24 @@ def load(path: str | os.PathLike[str]) -> Any:
             f"{name} is damaged ({type(error).__name__}: {error}); fit and save it again"
         ) from error
     return model
+
+
+def _read_parameters(parameters: dict[str, Any], learned: RegionGraph, name: str) -> dict[str, Any]:
+    """Parameters of the constructor; ``learned`` is the graph of the posterior."""
+    if parameters["schema"] is not None:
+        parameters["schema"] = schema_from_json(parameters["schema"], name)
+    if isinstance(parameters.get("graph"), dict):
+        parameters["graph"] = graph_from_json(parameters["graph"])
+    if isinstance(parameters.get("engine"), dict):
+        parameters["engine"] = Engine(**parameters["engine"])
+    if "depth" in parameters:  # version 1 had a parameter for every number of the graph
+        given = [parameters.pop(part) for part in _OLD_GRAPH]
+        if any(part != "auto" for part in given):
+            parameters["graph"] = learned
+        address, shards = (parameters.pop(part) for part in _OLD_ENGINE)
+        if address is not None or shards is not None:
+            parameters["engine"] = Engine(parameters["engine"], address, shards)
+    return parameters
 
 
 def _check_library(library: Any) -> str:

@@ -92,7 +92,7 @@ def model_to_json(model: Model) -> dict[str, Any]:
     """Graph, priors and columns of a model."""
     names = [*_PRIORS, *(["concentration"] if model.infinite else [])]
     return {
-        "graph": {name: getattr(model.graph, name) for name in _GRAPH},
+        "graph": graph_to_json(model.graph),
         "priors": {name: _prior_to_json(getattr(model, name)) for name in names},
         "learn_leaf_priors": model.learn_leaf_priors,
         "columns": [_column_to_json(column) for column in model.leaves.columns],
@@ -101,7 +101,7 @@ def model_to_json(model: Model) -> dict[str, Any]:
 
 def model_from_json(description: Any) -> Model:
     """Rebuild a model from what `model_to_json` gave."""
-    graph = RegionGraph(**{name: description["graph"][name] for name in _GRAPH})
+    graph = graph_from_json(description["graph"])
     leaves = Leaves(tuple(_column_from_json(entry) for entry in description["columns"]))
     priors = {name: _prior_from_json(description["priors"][name]) for name in _PRIORS}
     if "concentration" in description["priors"]:
@@ -110,6 +110,16 @@ def model_from_json(description: Any) -> Model:
     if not isinstance(learned, bool):
         raise TypeError("learn_leaf_priors must be true or false")
     return Model(graph, leaves, **priors, learn_leaf_priors=learned)
+
+
+def graph_to_json(graph: RegionGraph) -> dict[str, Any]:
+    """The numbers that describe a graph."""
+    return {name: getattr(graph, name) for name in _GRAPH}
+
+
+def graph_from_json(entry: Any) -> RegionGraph:
+    """Rebuild a graph from what `graph_to_json` gave."""
+    return RegionGraph(**{name: entry[name] for name in _GRAPH})
 
 
 def states_to_arrays(states: Sequence[State]) -> Arrays:

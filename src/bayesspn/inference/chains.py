@@ -15,6 +15,7 @@ from bayesspn.inference.starts.informed import start_state
 from bayesspn.inference.state import State
 from bayesspn.inference.sweep import SweepInfo, draw_sweep
 from bayesspn.model.generative import Learned, Model
+from bayesspn.numerics.checks import check_whole
 from bayesspn.numerics.random_numbers import Key
 from bayesspn.numerics.threads import call_with_threads
 from bayesspn.rows.encoded import EncodedRows, check_support
@@ -64,8 +65,7 @@ class Chain:
 
     def thinned(self, every: int) -> Chain:
         """Keep every ``every``-th draw, counted from the last."""
-        if every < 1:
-            raise ValueError(f"every must be at least 1, got {every!r}")
+        check_whole("every", every, 1)
         return replace(self, draws=self.draws[::-1][::every][::-1])
 
 
@@ -199,8 +199,7 @@ def run_chain(
         Called with the number of sweeps done and the `SweepInfo` after every sweep.
     """
     for name, value, least in (("burn_in", burn_in, 0), ("draws", draws, 0), ("thin", thin, 1)):
-        if value < least:
-            raise ValueError(f"{name} must be at least {least}, got {value!r}")
+        check_whole(name, value, least)
     burn_in += chain.sweep
     growing = GrowingChain(chain, rows, burn_in=burn_in, thin=thin)
     try:

@@ -18,6 +18,7 @@ import numpy as np
 from bayesspn.arrays import Array
 from bayesspn.graphs import RegionGraph
 from bayesspn.leaves.columns import Leaves
+from bayesspn.numerics.checks import check_positive
 
 
 @dataclass(frozen=True)
@@ -37,9 +38,7 @@ class Learned:
 
     def __post_init__(self) -> None:
         for name in ("median", "spread"):
-            value = getattr(self, name)
-            if not np.isfinite(value) or value <= 0:
-                raise ValueError(f"{name} must be positive and finite, got {value!r}")
+            check_positive(name, getattr(self, name))
 
     def log_density(self, log_value: Array) -> Array:
         """Log prior density of the logarithm, up to a constant."""
@@ -119,8 +118,8 @@ class Model:
             value = getattr(self, name)
             if name == "concentration" and value is None:
                 continue
-            if not isinstance(value, Learned) and not (np.isfinite(value) and value > 0):
-                raise ValueError(f"{name} must be positive and finite, got {value!r}")
+            if not isinstance(value, Learned):
+                check_positive(name, value)
         if self.infinite and self.graph.depth == 0:
             raise ValueError("the components of an infinite mixture need a depth of at least 1")
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import Any
 
 import numba as nb
 import numpy as np
@@ -20,6 +21,9 @@ _MULTIPLY_1 = 0xCD9E8D57
 _WEYL_0 = 0x9E3779B9
 _WEYL_1 = 0xBB67AE85
 _MASK = 0xFFFFFFFF
+
+#: Seeds of chains are below this.
+LARGEST_SEED = 2**31 - 1
 
 
 class Stream(IntEnum):
@@ -66,6 +70,13 @@ class Key:
         sequence = np.random.SeedSequence(self.seed, spawn_key=address)
         low, high = sequence.generate_state(2, np.uint32)
         return np.uint32(low), np.uint32(high)
+
+
+def draw_seed(random_state: Any) -> int:
+    """Draw a seed as scikit-learn does: an int gives always the same, None never."""
+    from sklearn.utils import check_random_state  # slow to import
+
+    return int(check_random_state(random_state).randint(LARGEST_SEED))
 
 
 def row_uniforms(

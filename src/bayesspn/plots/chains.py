@@ -13,10 +13,10 @@ from bayesspn.plots.models import check_model
 from bayesspn.plots.style import CHAINS, GREY, PALE, add_legend, clean, explain, label, make_axes
 
 if TYPE_CHECKING:
-    from bayesspn.estimators.joint import JointModel
+    from bayesspn.estimators.joint import JointEstimator
 
 
-def trace(model: JointModel, *, ax: Any = None) -> Any:
+def trace(model: JointEstimator, *, ax: Any = None) -> Any:
     """Log-likelihood of the training rows after every sweep, a line per chain.
 
     Reading help: after the grey part, lines should be level and lie over each other.
@@ -55,7 +55,7 @@ def trace(model: JointModel, *, ax: Any = None) -> Any:
     return ax
 
 
-def ranks(model: JointModel, quantity: str = "log_likelihood", *, ax: Any = None) -> Any:
+def ranks(model: JointEstimator, quantity: str = "log_likelihood", *, ax: Any = None) -> Any:
     """Ranks of a quantity's draws among those of all chains, a histogram per chain.
 
     Reading help: bars of chains that agree stay within the grey band.
@@ -102,7 +102,7 @@ def ranks(model: JointModel, quantity: str = "log_likelihood", *, ax: Any = None
     return ax
 
 
-def _quantities(model: JointModel) -> dict[str, Array]:
+def _quantities(model: JointEstimator) -> dict[str, Array]:
     """Quantities of every draw by their names in ``summary()``; each (chains, draws)."""
     named = {}
     found = invariants(model.posterior_, np.asarray(model.trace_), model.thin)

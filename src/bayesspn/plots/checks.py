@@ -25,7 +25,7 @@ from bayesspn.plots.style import (
 from bayesspn.questions.events import QuestionError
 
 if TYPE_CHECKING:
-    from bayesspn.estimators.joint import JointModel
+    from bayesspn.estimators.joint import JointEstimator
 
 #: Rows of the data, and of each synthetic table, that are compared at most.
 _MOST_ROWS = 5_000
@@ -38,7 +38,7 @@ _FARTHEST = 4.0
 
 
 def check_column(
-    model: JointModel,
+    model: JointEstimator,
     data: Any,
     column: Hashable,
     *,
@@ -102,7 +102,7 @@ def check_column(
 
 
 def check_pair(
-    model: JointModel,
+    model: JointEstimator,
     data: Any,
     x: Hashable,
     y: Hashable,
@@ -171,7 +171,7 @@ def check_pair(
 
 
 def compare_column(
-    model: JointModel, data: Any, column: Hashable, replicates: list[Any]
+    model: JointEstimator, data: Any, column: Hashable, replicates: list[Any]
 ) -> tuple[Shape, Array, Array, Array]:
     """Shares of the rows in the cells of a column.
 
@@ -192,7 +192,9 @@ def compare_column(
     return shape, seen, low, high
 
 
-def draw_tables(model: JointModel, data: Any, tables: int = 40, random_state: Any = 0) -> list[Any]:
+def draw_tables(
+    model: JointEstimator, data: Any, tables: int = 40, random_state: Any = 0
+) -> list[Any]:
     """Draw synthetic tables with as many rows as are compared, for several checks."""
     rows = min(len(as_frame(data, model.schema_)), _MOST_ROWS)
     if not rows:
@@ -201,7 +203,7 @@ def draw_tables(model: JointModel, data: Any, tables: int = 40, random_state: An
 
 
 def _tables(
-    model: JointModel, data: Any, replicates: list[Any]
+    model: JointEstimator, data: Any, replicates: list[Any]
 ) -> tuple[pd.DataFrame, list[pd.DataFrame]]:
     """The rows compared, and synthetic tables, as frames."""
     drawn = [as_frame(table, model.schema_) for table in replicates]
@@ -222,7 +224,7 @@ def _shares(shape: Shape, values: Array) -> Array:
     return np.histogram(places, shape.edges)[0] / max(len(places), 1)
 
 
-def _pair_shares(model: JointModel, shapes: tuple[Shape, ...], table: pd.DataFrame) -> Array:
+def _pair_shares(model: JointEstimator, shapes: tuple[Shape, ...], table: pd.DataFrame) -> Array:
     """Share of the rows in each pair of cells; (cells of x, cells of y)."""
     x, y = (shape.measure(column_of(model, table, shape.column.name)) for shape in shapes)
     known = ~(np.isnan(x) | np.isnan(y))

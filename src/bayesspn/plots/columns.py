@@ -24,7 +24,7 @@ from bayesspn.plots.style import (
 from bayesspn.questions.wording import count
 
 if TYPE_CHECKING:
-    from bayesspn.estimators.joint import JointModel
+    from bayesspn.estimators.joint import JointEstimator
 
 #: Categories that are drawn; the least probable others are left out.
 _MOST_BARS = 25
@@ -34,7 +34,7 @@ _FEWEST_ROWS = 20
 
 
 def density(
-    model: JointModel,
+    model: JointEstimator,
     column: Hashable,
     given: Any = None,
     *,

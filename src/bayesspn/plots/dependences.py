@@ -11,7 +11,7 @@ from bayesspn.plots.models import check_model
 from bayesspn.plots.style import SHARES, explain, labels, make_axes
 
 if TYPE_CHECKING:
-    from bayesspn.estimators.joint import JointModel
+    from bayesspn.estimators.joint import JointEstimator
 
 _MEASURES = {
     "strength": "strength, on the scale of correlations",
@@ -23,7 +23,7 @@ _MOST_NUMBERS = 14
 
 
 def dependence(
-    model: JointModel,
+    model: JointEstimator,
     *,
     measure: str = "strength",
     table: pd.DataFrame | None = None,

@@ -27,7 +27,7 @@ from bayesspn.questions.wording import count
 from bayesspn.tables.encoding import encode_some
 
 if TYPE_CHECKING:
-    from bayesspn.estimators.joint import JointModel
+    from bayesspn.estimators.joint import JointEstimator
 
 #: Rows of the picture, each of which stands for several rows of the table.
 _STRIPS = 200
@@ -36,7 +36,7 @@ _FILLED_ROWS = 2_000
 _CELLS = 30
 
 
-def missing(model: JointModel, data: Any, *, ax: Any = None) -> Any:
+def missing(model: JointEstimator, data: Any, *, ax: Any = None) -> Any:
     """Where the missing cells of a table are.
 
     Reading help: light is missing; rows from top to bottom as in the table.
@@ -81,7 +81,7 @@ def missing(model: JointModel, data: Any, *, ax: Any = None) -> Any:
 
 
 def filled(
-    model: JointModel, data: Any, column: Hashable, *, random_state: int = 0, ax: Any = None
+    model: JointEstimator, data: Any, column: Hashable, *, random_state: int = 0, ax: Any = None
 ) -> Any:
     """Compare what a column's missing cells are filled with to the cells that are known.
 

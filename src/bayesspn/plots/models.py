@@ -17,7 +17,7 @@ from bayesspn.tables.encoding import encode_some
 from bayesspn.tables.files import as_pandas
 
 if TYPE_CHECKING:
-    from bayesspn.estimators.joint import JointModel
+    from bayesspn.estimators.joint import JointEstimator
 
 
 def check_model(model: Any) -> None:
@@ -38,7 +38,7 @@ def as_frame(data: Any, schema: Schema) -> pd.DataFrame:
     return frame[[name for name in schema.names if name in frame.columns]]
 
 
-def column_of(model: JointModel, data: Any, name: Hashable) -> Array:
+def column_of(model: JointEstimator, data: Any, name: Hashable) -> Array:
     """One column of a table, encoded; NaN where a cell is missing."""
     column = model.schema_[name]  # an unknown name is refused in words
     frame = as_frame(data, model.schema_)

@@ -17,14 +17,14 @@ from bayesspn.questions.events import QuestionError
 if TYPE_CHECKING:
     import pandas as pd
 
-    from bayesspn.estimators.joint import JointModel
+    from bayesspn.estimators.joint import JointEstimator
 
 #: Data points drawn at most.
 _MOST_POINTS = 1_000
 
 
 def conditional_map(
-    model: JointModel,
+    model: JointEstimator,
     x: Hashable,
     y: Hashable,
     given: Any = None,
@@ -104,7 +104,7 @@ def _strip(known: Any, event: dict[Hashable, Any], y: Hashable, up: Shape, cells
 
 
 def _draw_points(
-    ax: Any, model: JointModel, data: Any, given: Any, shapes: tuple[Shape, Shape]
+    ax: Any, model: JointEstimator, data: Any, given: Any, shapes: tuple[Shape, Shape]
 ) -> None:
     rows = as_frame(data, model.schema_)
     if given is not None:

@@ -12,7 +12,7 @@ from bayesspn.plots.models import check_model
 from bayesspn.plots.style import BLACK, BLUE, GREY, ORANGE, explain, label, labels, make_axes
 
 if TYPE_CHECKING:
-    from bayesspn.estimators.joint import JointModel
+    from bayesspn.estimators.joint import JointEstimator
     from bayesspn.inference.state import State
 
 #: Leaf regions that a picture has room for.
@@ -52,7 +52,7 @@ class _Node:
         return sum(child.leaves for child in self.children) or 1
 
 
-def graph(model: JointModel, chain: int = 0, draw: int = -1, *, ax: Any = None) -> Any:
+def graph(model: JointEstimator, chain: int = 0, draw: int = -1, *, ax: Any = None) -> Any:
     """Region graph of one draw, with the columns that every region explains.
 
     Reading help: circles are regions (sums), crosses partitions (products); the thicker a line,

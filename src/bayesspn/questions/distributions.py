@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from bayesspn.arrays import Array
+from bayesspn.numerics.checks import check_whole
 from bayesspn.prediction.conditionals import ConditionalCircuits
 from bayesspn.questions.answers import average_draws, cells_frame, ends_frame, even_distribution
 from bayesspn.questions.events import QuestionError
@@ -79,7 +78,7 @@ class DistributionQuestions(Viewed):
             As `distribution` gives them, but with cells of equal width, of whole multiples of the
             column's resolution, over the values seen. The outermost cells hold what lies beyond.
         """
-        _check_cells(cells)
+        check_whole("cells", cells, 1, QuestionError)
         view = self._view().knowing(given)
         return {
             view.schema.columns[position].name: even_distribution(view, position, cells, interval)
@@ -100,12 +99,7 @@ class DistributionQuestions(Viewed):
         DataFrame
             ``value`` of columns with categories or truth values, else ``from`` and ``to``.
         """
-        _check_cells(cells)
+        check_whole("cells", cells, 1, QuestionError)
         view = self._view()
         position = view.position(column)
         return ends_frame(view, position, view.even_cells(position, cells))
-
-
-def _check_cells(cells: Any) -> None:
-    if not isinstance(cells, int | np.integer) or isinstance(cells, bool) or cells < 1:
-        raise QuestionError(f"cells must be a whole number from 1 on, got {cells!r}")

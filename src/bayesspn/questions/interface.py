@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.utils import check_random_state
 
 from bayesspn.arrays import Array
+from bayesspn.numerics.checks import check_whole
+from bayesspn.numerics.random_numbers import draw_seed
 from bayesspn.prediction.conditionals import ConditionalCircuits
 from bayesspn.prediction.most_probable import most_probable
 from bayesspn.prediction.value_sets import ValueSet
@@ -43,8 +44,6 @@ from bayesspn.questions.rows import (
 )
 from bayesspn.questions.views import Answer, Condition, View
 from bayesspn.tables.cells import shorten
-
-_LARGEST_SEED = 2**31 - 1
 
 
 class Questions(DistributionQuestions, PairQuestions):
@@ -254,11 +253,8 @@ class Questions(DistributionQuestions, PairQuestions):
             Of the library and types of the table that was learned from.
         """
         view = self._view().knowing(given)
-        whole = isinstance(n_samples, int | np.integer) and not isinstance(n_samples, bool)
-        if not whole or n_samples < 1:
-            raise ValueError(f"n_samples must be a whole number from 1 on, got {n_samples!r}")
-        seed = int(check_random_state(random_state).randint(_LARGEST_SEED))
-        return give_back(view, draw_plausible(view, int(n_samples), seed))
+        rows = check_whole("n_samples", n_samples, 1)
+        return give_back(view, draw_plausible(view, rows, draw_seed(random_state)))
 
     def replicates(
         self, n_samples: int, tables: int, given: Condition = None, *, random_state: Any = None
@@ -284,11 +280,8 @@ class Questions(DistributionQuestions, PairQuestions):
             Of the library and types of the table that was learned from.
         """
         view = self._view().knowing(given)
-        for name, value in (("n_samples", n_samples), ("tables", tables)):
-            if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
-                raise ValueError(f"{name} must be a whole number from 1 on, got {value!r}")
-        seed = int(check_random_state(random_state).randint(_LARGEST_SEED))
-        drawn = draw_replicates(view, int(n_samples), int(tables), seed)
+        rows, count = check_whole("n_samples", n_samples, 1), check_whole("tables", tables, 1)
+        drawn = draw_replicates(view, rows, count, draw_seed(random_state))
         return [give_back(view, rows) for rows in drawn]
 
     def marginal(self, columns: Sequence[Hashable]) -> Conditional:
@@ -329,7 +322,7 @@ class Questions(DistributionQuestions, PairQuestions):
             3 for rare ones. Infinite for impossible rows.
         """
         view = self._view()
-        seed = int(check_random_state(random_state).randint(_LARGEST_SEED))
+        seed = draw_seed(random_state)
         return anomaly_scores(view, view.encode(X), seed)
 
     def rarity(self, given: Condition) -> float:

@@ -8,7 +8,7 @@ from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from bayesspn.estimators.joint import JointModel
+    from bayesspn.estimators.joint import JointEstimator
 
 #: R-hat up to which chains agree, and up to which they agree well enough.
 _AGREE, _NEARLY = 1.01, 1.1
@@ -96,7 +96,7 @@ def percent(probability: float) -> str:
     return f"{value:.{decimals}f} %"
 
 
-def describe_agreement(model: JointModel) -> str:
+def describe_agreement(model: JointEstimator) -> str:
     """Whether the chains of a model agree, in words."""
     several = len(model.posterior_.draws) > 1
     rhat = model.rhat_

@@ -11,7 +11,7 @@ from bayesspn.report.markup import Markup, datum, element, join
 from bayesspn.report.subject import Subject
 
 if TYPE_CHECKING:
-    from bayesspn.estimators.joint import JointModel
+    from bayesspn.estimators.joint import JointEstimator
 
 #: Pictures and styles are in the file; nothing may be loaded or run.
 _POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
@@ -38,7 +38,7 @@ figure { margin: 0; } figcaption { font-size: .85rem; color: #555; }
 
 
 def write_report(
-    model: JointModel, path: str | os.PathLike[str], data: Any = None, *, title: str = "Report"
+    model: JointEstimator, path: str | os.PathLike[str], data: Any = None, *, title: str = "Report"
 ) -> None:
     """Write a report on a fitted model: one HTML file that needs nothing else.
 
@@ -57,7 +57,7 @@ def write_report(
         file.write(page.encode("utf-8"))
 
 
-def build_report(model: JointModel, data: Any = None, *, title: str = "Report") -> str:
+def build_report(model: JointEstimator, data: Any = None, *, title: str = "Report") -> str:
     """Build the page that `write_report` writes.
 
     Parameters

@@ -18,7 +18,7 @@ from bayesspn.tables.encoding import encode_some
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
-    from bayesspn.estimators.joint import JointModel
+    from bayesspn.estimators.joint import JointEstimator
     from bayesspn.questions.interface import Conditional
 
 #: Rows among which strange ones are looked for.
@@ -43,12 +43,12 @@ class Subject:
         Columns of the table that the model does not know.
     """
 
-    model: JointModel
+    model: JointEstimator
     data: pd.DataFrame | None
     unknown: tuple[Hashable, ...] = ()
 
     @classmethod
-    def of(cls, model: JointModel, data: Any) -> Subject:
+    def of(cls, model: JointEstimator, data: Any) -> Subject:
         """Check what is given."""
         check_model(model)
         if data is None:

@@ -11,8 +11,8 @@ from sklearn.utils import check_random_state
 
 from bayesspn.arrays import Array
 from bayesspn.estimators.density import BayesianSPN
-from bayesspn.estimators.fitting import draw_seed
-from bayesspn.estimators.joint import check_count
+from bayesspn.numerics.checks import check_whole
+from bayesspn.numerics.random_numbers import draw_seed
 from bayesspn.questions.answers import give_back
 from bayesspn.questions.rows import draw_plausible
 
@@ -83,7 +83,7 @@ class GraphAverage:
         table of shape (n_samples, columns)
             Of the library and types of the table that was learned from.
         """
-        check_count("n_samples", n_samples, 1)
+        check_whole("n_samples", n_samples, 1)
         rng = check_random_state(random_state)
         counts = rng.multinomial(n_samples, self.weights_)
         parts = [

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
-from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 
-from bayesspn.estimators.defaults import choose_graph
 from bayesspn.graphs import RegionGraph
+from bayesspn.selection.building import Priors
+from bayesspn.selection.defaults import choose_graph
 
-if TYPE_CHECKING:
-    from bayesspn.estimators.joint import JointModel
-
-#: Parameters of an estimator that a grid may have.
+#: What a grid may have: the numbers that describe a graph, and priors.
 GRAPH = ("depth", "partitions", "children", "sums", "leaves", "products")
 PRIORS = ("alpha", "beta", "gamma")
 
@@ -31,21 +28,17 @@ class Candidate:
     --------
     >>> Candidate(RegionGraph(2, (8, 1), sums=6, leaves=6, products="shared")).name
     'depth 2, partitions 8·1, nodes 6'
-    >>> Candidate(RegionGraph(0, leaves=3), alpha=1.5).name
+    >>> Candidate(RegionGraph(0, leaves=3), Priors(alpha=1.5)).name
     'mixture of 3, alpha 1.5'
     """
 
     graph: RegionGraph
-    alpha: float | str = "auto"
-    beta: float | str = "auto"
-    gamma: float | str = "auto"
+    priors: Priors = field(default_factory=Priors)
 
     @property
     def parameters(self) -> dict[str, Any]:
         """Parameters of an estimator with this graph and these priors."""
-        return {name: getattr(self.graph, name) for name in GRAPH} | {
-            name: getattr(self, name) for name in PRIORS
-        }
+        return {"graph": self.graph} | {name: getattr(self.priors, name) for name in PRIORS}
 
     @property
     def nodes(self) -> int:
@@ -76,37 +69,70 @@ class Candidate:
             if graph.n_products != graph.nodes[1:]:
                 parts.append("cross")
         for prior in PRIORS:
-            value = getattr(self, prior)
+            value = getattr(self.priors, prior)
             if value != "auto":
                 parts.append(f"{prior} {float(value)!r}")
         return ", ".join(parts)
 
 
 def list_candidates(
-    estimator: JointModel, shape: tuple[int, ...], grid: Any = None
+    shape: tuple[int, ...], priors: Priors, grid: Any = None
 ) -> tuple[Candidate, ...]:
     """Graphs to choose from, each once.
 
     Parameters
     ----------
-    estimator : JointModel
-        What the grid does not say is as in its parameters.
     shape : tuple of int
         Rows and columns of the table.
-    grid : dict of str to list, list of such dicts, or None
-        None is a default set, in which parameters of the estimator other than "auto" stay.
+    priors : Priors
+        Of graphs for which the grid has none.
+    grid : sequence of RegionGraph, dict of str to list, list of such dicts, or None
+        None is a default set. What a dict does not say of a graph follows from the shape.
     """
     if grid is None:
-        return _default_set(estimator, shape)
+        return default_candidates(shape, priors)
+    if isinstance(grid, Sequence) and grid and all(isinstance(g, RegionGraph) for g in grid):
+        return _each_once(Candidate(graph, priors) for graph in grid)
     _check_names(grid)
     found = []
     for changes in ParameterGrid(grid):
+        described = {name: changes[name] for name in GRAPH if name in changes}
+        strengths = {name: changes[name] for name in PRIORS if name in changes}
         try:
-            found.append(_build(estimator, shape, changes))
+            graph = choose_graph(*shape, **described)
+            found.append(Candidate(graph, _replaced(priors, strengths)))
         except (TypeError, ValueError) as error:
             shown = ", ".join(f"{name}={value!r}" for name, value in changes.items())
             raise ValueError(f"the grid has a graph with {shown}: {error}") from None
     return _each_once(found)
+
+
+def default_candidates(shape: tuple[int, ...], priors: Priors) -> tuple[Candidate, ...]:
+    """Mixtures, depth 1, the graph of "auto", and that with more or fewer nodes and partitions."""
+    auto = choose_graph(*shape)
+    states = auto.leaves
+    changes: list[dict[str, Any]] = [
+        {},
+        {"depth": 0, "leaves": 1},
+        {"depth": 0, "leaves": states},
+        {"depth": 0, "leaves": 3 * states},
+        {"sums": max(2, states // 2)},
+        {"sums": 2 * states},
+    ]
+    if auto.depth:
+        below = (1,) * (auto.depth - 1)
+        changes.append({"depth": 1})
+        changes += [{"partitions": (n, *below)} for n in (_FEW_PARTITIONS, _MANY_PARTITIONS)]
+    return _each_once(Candidate(choose_graph(*shape, **change), priors) for change in changes)
+
+
+def _replaced(priors: Priors, strengths: Mapping[str, Any]) -> Priors:
+    for name, value in strengths.items():
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if value != "auto" and not (number and 0 < value < float("inf")):
+            raise ValueError(f"{name} must be 'auto' or a positive number, got {value!r}")
+    plain = {name: v if isinstance(v, str) else float(v) for name, v in strengths.items()}
+    return replace(priors, **plain)
 
 
 def _check_names(grid: Any) -> None:
@@ -114,7 +140,8 @@ def _check_names(grid: Any) -> None:
     if not isinstance(parts, Sequence) or not all(isinstance(part, Mapping) for part in parts):
         raise TypeError(
             "grid must be a dict of parameter names and lists of values, such as "
-            f"{{'depth': [0, 1, 2]}}, a list of such dicts, or None; got {grid!r}"
+            f"{{'depth': [0, 1, 2]}}, a list of such dicts or of RegionGraphs, or None; got "
+            f"{grid!r}"
         )
     if not parts:
         raise ValueError("grid is an empty list; give at least one graph, or None")
@@ -126,43 +153,7 @@ def _check_names(grid: Any) -> None:
         )
 
 
-def _default_set(estimator: JointModel, shape: tuple[int, ...]) -> tuple[Candidate, ...]:
-    """Mixtures, depth 1, the graph of "auto", and that with more or fewer nodes and partitions."""
-    auto = _build(estimator, shape, {})
-    states = choose_graph(*shape).leaves
-    changes: list[dict[str, Any]] = [
-        {"depth": 0, "leaves": 1},
-        {"depth": 0, "leaves": states},
-        {"depth": 0, "leaves": 3 * states},
-        {"sums": max(2, states // 2)},
-        {"sums": 2 * states},
-    ]
-    if auto.graph.depth:
-        below = (1,) * (auto.graph.depth - 1)
-        changes.append({"depth": 1})
-        changes += [{"partitions": (n, *below)} for n in (_FEW_PARTITIONS, _MANY_PARTITIONS)]
-    found = [auto]
-    for change in changes:
-        free = {name: value for name, value in change.items() if getattr(estimator, name) == "auto"}
-        try:
-            found.append(_build(estimator, shape, free))
-        except ValueError:
-            continue  # partitions that were given per level go with one depth only
-    return _each_once(found)
-
-
-def _build(estimator: JointModel, shape: tuple[int, ...], changes: Mapping[str, Any]) -> Candidate:
-    changed = clone(estimator).set_params(graph="auto", **changes)
-    changed._check_parameters()
-    graph = changed._choose_graph(shape)
-    return Candidate(graph, *(_plain(getattr(changed, name)) for name in PRIORS))
-
-
-def _plain(strength: Any) -> float | str:
-    return strength if isinstance(strength, str) else float(strength)
-
-
-def _each_once(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
+def _each_once(candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:
     found: dict[str, Candidate] = {}
     for candidate in candidates:
         found.setdefault(candidate.name, candidate)

@@ -1,13 +1,11 @@
-"""The evidence of an estimator's graph and priors, on encoded tables."""
+"""The evidence of one graph and its priors: by any method, and timed."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
-from bayesspn.arrays import Array
-from bayesspn.estimators.fitting import draw_seed
 from bayesspn.inference.chains import GrowingChain, start_chain
 from bayesspn.inference.evidence.estimates import (
     LogEvidence,
@@ -16,15 +14,11 @@ from bayesspn.inference.evidence.estimates import (
     tempered_evidence,
 )
 from bayesspn.model.generative import Model
-from bayesspn.numerics.random_numbers import Key
-from bayesspn.rows.encoded import EncodedRows, check_support, encode_rows
-from bayesspn.tables import Schema
+from bayesspn.numerics.random_numbers import Key, draw_seed
+from bayesspn.rows.encoded import EncodedRows
 
-if TYPE_CHECKING:
-    from bayesspn.estimators.joint import JointModel
-
-_ESTIMATES: dict[str, Callable[..., LogEvidence]] = {
-    "pinned": bridge_evidence,
+_METHODS: dict[str, Callable[..., LogEvidence]] = {
+    "bridge": bridge_evidence,
     "sequential": sequential_evidence,
     "tempered": tempered_evidence,
 }
@@ -53,40 +47,34 @@ class Measurement(NamedTuple):
 
 
 def estimate_evidence(
-    estimator: JointModel,
-    values: Array,
-    schema: Schema,
+    model: Model,
+    rows: EncodedRows,
     *,
-    method: str = "pinned",
+    method: str = "bridge",
     runs: int,
     sweeps: int | None,
+    random_state: Any,
+    n_jobs: int | None = 1,
 ) -> LogEvidence:
-    """Log evidence of an estimator's graph and priors for an encoded table."""
-    if method not in _ESTIMATES:
-        raise ValueError(f"method must be one of {sorted(_ESTIMATES)}, got {method!r}")
+    """Log evidence of a model for a table, by one of the methods."""
+    if method not in _METHODS:
+        raise ValueError(f"method must be one of {sorted(_METHODS)}, got {method!r}")
     thorough = {} if sweeps is None else {"sweeps": sweeps}
-    model, rows = _build(estimator, values, schema)
-    seed = draw_seed(estimator.random_state)
-    return _ESTIMATES[method](
-        model, rows, seed=seed, runs=runs, n_jobs=estimator.n_jobs, **thorough
+    return _METHODS[method](
+        model, rows, seed=draw_seed(random_state), runs=runs, n_jobs=n_jobs, **thorough
     )
 
 
 def measure_graph(
-    estimator: JointModel, values: Array, schema: Schema, *, runs: int, sweeps: int
+    model: Model, rows: EncodedRows, *, runs: int, sweeps: int, random_state: Any
 ) -> Measurement:
     """Log evidence, how long it took, and how fast chains of the graph are."""
     begin = time.perf_counter()
-    value, error = estimate_evidence(estimator, values, schema, runs=runs, sweeps=sweeps)
+    value, error = estimate_evidence(
+        model, rows, runs=runs, sweeps=sweeps, random_state=random_state
+    )
     seconds = time.perf_counter() - begin
-    return Measurement(value, error, seconds, _measure_speed(*_build(estimator, values, schema)))
-
-
-def _build(estimator: JointModel, values: Array, schema: Schema) -> tuple[Model, EncodedRows]:
-    model = estimator._build_model(estimator._choose_graph(values.shape), schema, values)
-    rows = encode_rows(model.leaves, values)
-    check_support(rows)
-    return model, rows
+    return Measurement(value, error, seconds, _measure_speed(model, rows))
 
 
 def _measure_speed(model: Model, rows: EncodedRows) -> float:

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from bayesspn.arrays import Array
-from bayesspn.estimators.fitting import levels_to_user
-from bayesspn.selection.candidates import PRIORS, Candidate
+from bayesspn.numerics.checks import levels_to_user
+from bayesspn.selection.candidates import GRAPH, PRIORS, Candidate
 from bayesspn.selection.evidence import Measurement
 
 #: Draws by which the errors of evidences become part of the graphs' probabilities.
@@ -82,7 +82,13 @@ class Ranking:
         measured = [graph.measured for graph in self.graphs]
         value = np.array([one.value for one in measured])
         error = np.array([one.standard_error for one in measured])
-        parameters = pd.DataFrame([graph.candidate.parameters for graph in self.graphs])
+        parameters = pd.DataFrame(
+            [
+                {name: getattr(graph.candidate.graph, name) for name in GRAPH}
+                | {name: getattr(graph.candidate.priors, name) for name in PRIORS}
+                for graph in self.graphs
+            ]
+        )
         for prior in PRIORS:
             if (parameters[prior] == "auto").all():
                 del parameters[prior]

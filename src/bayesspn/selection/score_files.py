@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bayesspn.estimators.fitting import draw_seed
 from bayesspn.files.arrays import ModelFileError
 from bayesspn.files.checkpoints import checked_path, name_differences
 from bayesspn.files.posteriors import model_to_json
 from bayesspn.model.generative import Model
+from bayesspn.numerics.random_numbers import draw_seed
 from bayesspn.rows.encoded import EncodedRows
 from bayesspn.rows.fingerprints import combine_hashes, hash_columns
 from bayesspn.selection.evidence import Measurement

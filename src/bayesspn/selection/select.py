@@ -12,15 +12,17 @@ import pandas as pd
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from bayesspn.cluster import names_files
 from bayesspn.estimators.density import BayesianSPN
 from bayesspn.estimators.diagnostics import build_inference_data
-from bayesspn.estimators.joint import check_count
+from bayesspn.estimators.parameters import check_parameters
+from bayesspn.numerics.checks import check_whole
 from bayesspn.selection.averages import GraphAverage
+from bayesspn.selection.building import Priors, TableModels
 from bayesspn.selection.candidates import Candidate, list_candidates
 from bayesspn.selection.rankings import Ranking
 from bayesspn.selection.successive_halving import LEAST_SWEEPS, RUNS, SWEEPS, rank_graphs
-from bayesspn.tables import encode, infer_schema
+from bayesspn.tables.infer import encode_table
+from bayesspn.tables.partitions import names_files
 
 #: Graphs with less than this share of the probability are left out of averages.
 _LEAST_WEIGHT = 1e-3
@@ -118,7 +120,7 @@ class GraphSelection:
             With ``score_samples``, ``score`` and ``sample``.
         """
         if most is not None:
-            check_count("most", most, 1)
+            check_whole("most", most, 1)
         weights = self.table.loc[list(self._finalists), "weight"].nlargest(most or len(self.table))
         weights = weights[weights >= _LEAST_WEIGHT * weights.iloc[0]]
         models = [self._fit(name) for name in weights.index]
@@ -155,13 +157,13 @@ def select_graph(
     Parameters
     ----------
     X : array or data frame of shape (rows, columns)
-    grid : dict of str to list, or list of such dicts, default=None
-        Graphs to choose from, as scikit-learn's parameter grids, by ``depth``, ``partitions``,
-        ``children``, ``sums``, ``leaves``, ``products``, ``alpha``, ``beta`` and ``gamma``. By
-        default five to nine graphs that suit the shape of the table; what the estimator sets to
-        something else than "auto" stays.
+    grid : list of RegionGraph, dict of str to list, or list of such dicts, default=None
+        Graphs to choose from, one by one or as scikit-learn's parameter grids, by ``depth``,
+        ``partitions``, ``children``, ``sums``, ``leaves``, ``products``, ``alpha``, ``beta`` and
+        ``gamma``; what is left open of a graph follows from the shape of the table. By default
+        five to nine graphs that suit that shape.
     estimator : BayesianSPN, default=None
-        Has all other settings, and those of the graph that the grid leaves open.
+        Has all other settings, and the priors that the grid leaves open.
     sweeps : int, default=320
         Sweeps of the last stage; see `BayesianSPN.log_evidence`.
     runs : int, default=4
@@ -200,17 +202,18 @@ def select_graph(
     >>> rng = np.random.default_rng(0)
     >>> x = rng.integers(0, 2, size=(30, 1))
     >>> X = np.hstack([x, x])  # two columns that are always equal
-    >>> estimator = BayesianSPN(depth=0, chains=1, burn_in=10, draws=10, random_state=0)
-    >>> choice = select_graph(X, {"leaves": [1, 2]}, estimator=estimator, sweeps=8, loo=False)
+    >>> estimator = BayesianSPN(chains=1, burn_in=10, draws=10, random_state=0)
+    >>> grid = [RegionGraph(0, leaves=1), RegionGraph(0, leaves=2)]
+    >>> choice = select_graph(X, grid, estimator=estimator, sweeps=8, loo=False)
     >>> choice.table.index.tolist()
     ['mixture of 2', 'independent columns']
-    >>> choice.model.leaves
+    >>> choice.model.graph_.leaves
     2
     """
     estimator = BayesianSPN() if estimator is None else estimator
     _check_estimator(estimator)
-    check_count("sweeps", sweeps, LEAST_SWEEPS)
-    check_count("runs", runs, 2)
+    check_whole("sweeps", sweeps, LEAST_SWEEPS)
+    check_whole("runs", runs, 2)
     if names_files(X):
         raise ValueError("select_graph needs a table in memory, not the names of files: read it")
     if loo:
@@ -221,13 +224,10 @@ def select_graph(
     # a generator is not cloned: it has to move on
     settings.random_state = estimator.random_state if random_state is None else random_state
     settings.progress = progress or estimator.progress
-    schema = infer_schema(X) if estimator.schema is None else estimator.schema
-    values = encode(X, schema)
+    schema, values, _ = encode_table(X, estimator.schema)
     ranking = rank_graphs(
-        settings,
-        values,
-        schema,
-        list_candidates(settings, values.shape, grid),
+        TableModels(schema, values),
+        list_candidates(values.shape, Priors.of(settings), grid),
         sweeps=int(sweeps),
         runs=int(runs),
         n_jobs=settings.n_jobs,
@@ -255,7 +255,7 @@ def _check_estimator(estimator: Any) -> None:
             "graphs are fitted; give checkpoint to select_graph instead"
         )
     # whoever cannot select by evidence says so
-    clone(estimator).set_params(graph="select")._check_parameters()
+    check_parameters(clone(estimator).set_params(graph="select"))
 
 
 def _require_arviz() -> None:

@@ -4,25 +4,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
-from sklearn.base import clone
 from tqdm.auto import tqdm
 
 from bayesspn.arrays import Array
+from bayesspn.model.generative import Model
 from bayesspn.numerics.threads import limited_threads
-from bayesspn.rows.encoded import encode_rows
+from bayesspn.rows.encoded import EncodedRows
 from bayesspn.selection import evidence
+from bayesspn.selection.building import Priors, TableModels
 from bayesspn.selection.candidates import Candidate
 from bayesspn.selection.evidence import Measurement
 from bayesspn.selection.rankings import Ranking, ScoredGraph
 from bayesspn.selection.score_files import ScoreFile, Stage, stage_seed
-from bayesspn.tables import Schema
-
-if TYPE_CHECKING:
-    from bayesspn.estimators.joint import JointModel
 
 #: How thoroughly graphs are scored in the last stage, if nothing else is said.
 SWEEPS = 320
@@ -42,9 +39,7 @@ _NATS = 3.0
 
 
 def rank_graphs(
-    estimator: JointModel,
-    values: Array,
-    schema: Schema,
+    table: TableModels,
     candidates: Sequence[Candidate],
     *,
     sweeps: int = SWEEPS,
@@ -63,20 +58,27 @@ def rank_graphs(
     Ctrl-C ends the work. What is known is ranked if every graph has finished the first stage;
     otherwise the KeyboardInterrupt goes on.
     """
-    described = clone(estimator).set_params(gamma="auto")
-    model = described._build_model(candidates[0].graph, schema, values)
-    store = ScoreFile(checkpoint, model, encode_rows(model.leaves, values), random_state)
+    store = ScoreFile(checkpoint, *table.model(candidates[0].graph, Priors()), random_state)
     progressing = _Halving(candidates, plan_stages(sweeps, len(candidates)), runs, store)
     interrupted = False
     try:
         for stage in range(len(progressing.stages)):
             progressing.stop_hopeless(stage)
-            progressing.measure(stage, estimator, values, schema, n_jobs, progress)
+            progressing.measure(stage, table, n_jobs, progress)
     except KeyboardInterrupt:
         if not progressing.complete(0):
             raise
         interrupted = True
     return Ranking(progressing.ranked(), store.random_state, interrupted)
+
+
+class _Task(NamedTuple):
+    """A graph to be scored in a stage."""
+
+    stage: Stage
+    model: Model
+    rows: EncodedRows
+    seed: int
 
 
 class _Halving:
@@ -103,15 +105,7 @@ class _Halving:
             keep = find_promising(*latest.T)
             self._alive = [name for name, kept in zip(self._alive, keep, strict=True) if kept]
 
-    def measure(
-        self,
-        stage: int,
-        estimator: JointModel,
-        values: Array,
-        schema: Schema,
-        n_jobs: int | None,
-        progress: bool,
-    ) -> None:
+    def measure(self, stage: int, table: TableModels, n_jobs: int | None, progress: bool) -> None:
         """Score all graphs in the race, but those whose scores are known."""
         wanted = {Stage(name, self._runs, self.stages[stage]): name for name in self._alive}
         left = []
@@ -119,7 +113,7 @@ class _Halving:
             if one in self._store.known:
                 self._scores[name].append(self._store.known[one])
             else:
-                left.append((one, self._prepare(estimator, one)))
+                left.append(self._prepare(table, one))
         with tqdm(
             total=len(wanted),
             initial=len(wanted) - len(left),
@@ -127,19 +121,16 @@ class _Halving:
             unit=" graphs",
             disable=not progress,
         ) as bar:
-            for one, measured in _measure_all(left, values, schema, n_jobs):
+            for one, measured in _measure_all(left, n_jobs):
                 self._store.add(one, measured)
                 self._scores[wanted[one]].append(measured)
                 bar.update()
                 bar.set_postfix_str(self._best(stage), refresh=False)
 
-    def _prepare(self, estimator: JointModel, stage: Stage) -> JointModel:
-        return clone(estimator).set_params(
-            **self._candidates[stage.graph].parameters,
-            graph="auto",
-            n_jobs=1,
-            random_state=stage_seed(self._store.seed, stage),
-        )
+    def _prepare(self, table: TableModels, stage: Stage) -> _Task:
+        candidate = self._candidates[stage.graph]
+        model, rows = table.model(candidate.graph, candidate.priors)
+        return _Task(stage, model, rows, stage_seed(self._store.seed, stage))
 
     def _best(self, stage: int) -> str:
         done = [name for name in self._alive if len(self._scores[name]) > stage]
@@ -190,26 +181,22 @@ def find_promising(value: Array, error: Array) -> Array:
     return near | half
 
 
-def _measure_all(
-    tasks: Sequence[tuple[Stage, JointModel]], values: Array, schema: Schema, n_jobs: int | None
-) -> Iterator[tuple[Stage, Measurement]]:
+def _measure_all(tasks: Sequence[_Task], n_jobs: int | None) -> Iterator[tuple[Stage, Measurement]]:
     """Scores as they are finished, a process and a thread for every graph."""
     jobs = max(1, min(effective_n_jobs(n_jobs), len(tasks)))
     if jobs == 1:
         for task in tasks:
-            yield _measure(task, values, schema)
+            yield _measure(task)
         return
     # arrays mapped from files are read-only, another type for which everything is compiled again
     parallel = Parallel(n_jobs=jobs, max_nbytes=None, batch_size=1, return_as="generator_unordered")
-    yield from parallel(delayed(_measure)(task, values, schema) for task in tasks)
+    yield from parallel(delayed(_measure)(task) for task in tasks)
 
 
-def _measure(
-    task: tuple[Stage, JointModel], values: Array, schema: Schema
-) -> tuple[Stage, Measurement]:
-    stage, estimator = task
+def _measure(task: _Task) -> tuple[Stage, Measurement]:
+    stage, model, rows, seed = task
     with limited_threads(1):
         measured = evidence.measure_graph(
-            estimator, values, schema, runs=stage.runs, sweeps=stage.sweeps
+            model, rows, runs=stage.runs, sweeps=stage.sweeps, random_state=seed
         )
     return stage, measured

@@ -13,7 +13,7 @@ from bayesspn.tables.schema import ColumnSchema, Schema
 _LARGEST, _SMALLEST = 1e150, 1e-150
 
 
-def describe_columns(schema: Schema, values: Array) -> Leaves:
+def describe_columns(schema: Schema, values: Array, gamma: float | None = None) -> Leaves:
     """Describe the leaves of all columns.
 
     Parameters
@@ -21,6 +21,8 @@ def describe_columns(schema: Schema, values: Array) -> Leaves:
     schema : Schema
     values : ndarray of shape (rows, columns)
         The encoded table to learn from, NaN where a cell is missing.
+    gamma : float, default=None
+        Strength of the leaf priors of columns whose schema leaves it open.
 
     Examples
     --------
@@ -29,10 +31,11 @@ def describe_columns(schema: Schema, values: Array) -> Leaves:
     >>> describe_columns(schema, np.array([[31.0], [45.0]])).columns[0].resolution
     1.0
     """
-    return Leaves(tuple(_describe(column, values[:, j]) for j, column in enumerate(schema)))
+    usual = DEFAULT_GAMMA if gamma is None else gamma
+    return Leaves(tuple(_describe(column, values[:, j], usual) for j, column in enumerate(schema)))
 
 
-def _describe(column: ColumnSchema, values: Array) -> Column:
+def _describe(column: ColumnSchema, values: Array, usual: float) -> Column:
     _check_size(column, values)
     return describe_column(
         str(column.name),
@@ -40,7 +43,7 @@ def _describe(column: ColumnSchema, values: Array) -> Column:
         column.families,
         n_categories=len(column.categories) or None,
         resolution=column.resolution,
-        gamma=DEFAULT_GAMMA if column.gamma is None else column.gamma,
+        gamma=usual if column.gamma is None else column.gamma,
     )
 
 

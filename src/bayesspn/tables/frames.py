@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import narwhals as nw
@@ -37,6 +38,8 @@ class Table:
     named : bool
         Whether the names are the table's own.
     n_rows : int
+    library : str
+        The table's library, one that `build_frame` knows.
     read : callable
         Gives the column at a position.
     """
@@ -44,6 +47,7 @@ class Table:
     names: tuple[Hashable, ...]
     named: bool
     n_rows: int
+    library: str
     read: Callable[[int], Cells]
 
     def columns(self) -> list[Cells]:
@@ -58,7 +62,7 @@ def open_table(table: Any) -> Table:
     ----------
     table : array, frame or list of shape (rows, columns)
         A NumPy array, a pandas, polars or Arrow table, anything else that narwhals takes, a list of
-        rows, or a list of dictionaries.
+        rows, or a list of dictionaries. A `Table` that is open already is given back.
 
     Examples
     --------
@@ -68,6 +72,8 @@ def open_table(table: Any) -> Table:
     >>> opened.read(1).missing
     array([False,  True])
     """
+    if isinstance(table, Table):
+        return table
     if scipy.sparse.issparse(table):
         raise TypeError("sparse tables are not supported; convert it with .toarray()")
     if isinstance(table, list) and table and isinstance(table[0], dict):
@@ -82,7 +88,11 @@ def open_table(table: Any) -> Table:
 def _open_pandas(frame: pd.DataFrame) -> Table:
     names = tuple(frame.columns.tolist())
     check_names(names)
-    return Table(names, True, len(frame), lambda j: read_pandas_column(names[j], frame.iloc[:, j]))
+
+    def read(position: int) -> Cells:
+        return read_pandas_column(names[position], frame.iloc[:, position])
+
+    return Table(names, True, len(frame), "pandas", _read_once(read))
 
 
 def _open_narwhals(table: Any) -> Table:
@@ -102,7 +112,13 @@ def _open_narwhals(table: Any) -> Table:
         )
     names = tuple(frame.columns)
     check_names(names)
-    return Table(names, True, len(frame), lambda j: read_narwhals_column(frame[names[j]]))
+    library = frame.implementation.value
+
+    def read(position: int) -> Cells:
+        return read_narwhals_column(frame[names[position]])
+
+    known = library if library in LIBRARIES else "pandas"
+    return Table(names, True, len(frame), known, _read_once(read))
 
 
 def _open_array(table: Any) -> Table:
@@ -124,7 +140,12 @@ def _open_array(table: Any) -> Table:
     def read(position: int) -> Cells:
         return _read_array_column(names[position], array[:, position])
 
-    return Table(names, False, len(array), read)
+    return Table(names, False, len(array), "numpy", _read_once(read))
+
+
+def _read_once(read: Callable[[int], Cells]) -> Callable[[int], Cells]:
+    """Columns are read once: who infers what they are encodes them next."""
+    return lru_cache(maxsize=None)(read)
 
 
 def _read_array_column(name: str, values: NDArray[Any]) -> Cells:
@@ -153,14 +174,7 @@ def library_of(table: Any) -> str:
     >>> library_of([[1, 2], [3, 4]]), library_of(pd.DataFrame({"age": [31]}))
     ('numpy', 'pandas')
     """
-    if isinstance(table, pd.DataFrame):
-        return "pandas"
-    if not open_table(table).named:
-        return "numpy"
-    if isinstance(table, list):
-        return "pandas"
-    name = nw.from_native(table).implementation.value
-    return name if name in LIBRARIES else "pandas"
+    return "pandas" if isinstance(table, pd.DataFrame) else open_table(table).library
 
 
 def check_names(names: Sequence[Hashable]) -> None:

@@ -27,10 +27,11 @@ with more than 1,000 different values, or 50 or more cells of which over 90 % di
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from bayesspn.arrays import Array
 from bayesspn.tables.cells import TableError, shorten
+from bayesspn.tables.encoding import encode
 from bayesspn.tables.frames import open_table
 from bayesspn.tables.schema import ColumnSchema, Schema
 from bayesspn.tables.surveys import MOST_TEXT_CATEGORIES, ColumnSurvey, survey_cells
@@ -71,6 +72,41 @@ def infer_schema(table: Any) -> Schema:
             for cells in map(opened.read, range(len(opened.names)))
         )
     )
+
+
+class EncodedTable(NamedTuple):
+    """A table as numbers.
+
+    Attributes
+    ----------
+    schema : Schema
+    values : ndarray of shape (rows, columns)
+        NaN where a cell is missing.
+    library : str
+        The table's library, one that `build_frame` knows.
+    """
+
+    schema: Schema
+    values: Array
+    library: str
+
+
+def encode_table(table: Any, schema: Schema | None = None) -> EncodedTable:
+    """Open a table once, infer its schema unless there is one, and encode it.
+
+    Parameters
+    ----------
+    table : array or frame of shape (rows, columns)
+    schema : Schema, default=None
+
+    Examples
+    --------
+    >>> encode_table([[1.5, 2.0], [2.25, 3.5]]).schema.names
+    ('x0', 'x1')
+    """
+    opened = open_table(table)
+    known = infer_schema(opened) if schema is None else schema
+    return EncodedTable(known, encode(opened, known), opened.library)
 
 
 def infer_column(survey: ColumnSurvey) -> ColumnSchema:

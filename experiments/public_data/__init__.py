@@ -1,6 +1,6 @@
 """Public data sets of density estimation: 20 binary tables and 12 heterogeneous ones.
 
->>> from bayesspn.datasets import BINARY_NAMES, MIXED_NAMES
+>>> from public_data import BINARY_NAMES, MIXED_NAMES
 >>> len(BINARY_NAMES), len(MIXED_NAMES)
 (20, 12)
 
@@ -10,9 +10,9 @@ variable ``BAYESSPN_DATA`` names a local folder for both.
 
 from __future__ import annotations
 
-from bayesspn.datasets.binary import BINARY_NAMES, BinaryData, load_binary
-from bayesspn.datasets.files import DataSetError
-from bayesspn.datasets.mixed import MIXED_NAMES, MixedData, load_mixed
+from public_data.binary import BINARY_NAMES, BinaryData, load_binary
+from public_data.files import DataSetError
+from public_data.mixed import MIXED_NAMES, MixedData, load_mixed
 
 __all__ = [
     "BINARY_NAMES",

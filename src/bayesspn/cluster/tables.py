@@ -1,15 +1,10 @@
-"""Where the rows of a fit are kept: what the estimators know of engines, shards and files.
-
-A table is given as an array (`ArrayTable`) or as the names of Parquet files (`FileTable`). Either
-says how many rows it has and what describes its columns; ``encode`` then gives rows that chains run
-on.
-"""
+"""Tables whose rows workers hold: sent to a Ray cluster, or read from Parquet files by them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple, Self
+from typing import Any
 
 import numpy as np
 
@@ -18,102 +13,56 @@ from bayesspn.cluster.ray_workers import RayWorkers
 from bayesspn.cluster.shards import WorkerShards, encode_shards
 from bayesspn.cluster.worker import merge_extremes
 from bayesspn.cluster.workers import LocalWorkers, Workers
+from bayesspn.engine.engines import Engine
 from bayesspn.engine.shards import LocalShards, Shards
 from bayesspn.leaves.columns import Leaves
-from bayesspn.rows.encoded import EncodedRows, check_support, check_values, encode_rows
+from bayesspn.rows.encoded import EncodedRows, check_values
 from bayesspn.tables.infer import infer_column
 from bayesspn.tables.partitions import divide_rows, find_partitions
 from bayesspn.tables.schema import Schema
 from bayesspn.tables.sources import ArraySource, ParquetSource
 from bayesspn.tables.surveys import merge_surveys
 
-ENGINES = ("local", "ray")
-
 #: Rows by which the columns of files are described.
 SAMPLE_ROWS = 100_000
 
 
-class Engine(NamedTuple):
-    """Who does the row passes.
-
-    Attributes
-    ----------
-    name : {"local", "ray"}
-    address : str or None
-        Of a Ray cluster; None is this machine.
-    shards : int or None
-        Parts of the table; None is 1, or the number of CPUs of the Ray cluster.
-    """
-
-    name: str = "local"
-    address: str | None = None
-    shards: int | None = None
-
-    def check(self) -> None:
-        """Check what a user gave."""
-        if self.name not in ENGINES:
-            raise ValueError(f"engine must be 'local' or 'ray', got {self.name!r}")
-        if self.address is not None and not isinstance(self.address, str):
-            raise TypeError(f"address must be text or None, got {type(self.address).__name__}")
-        if self.address is not None and self.name != "ray":
-            raise ValueError(f"address is {self.address!r}, which needs engine='ray'")
-        whole = isinstance(self.shards, int | np.integer) and not isinstance(self.shards, bool)
-        if self.shards is not None and not (whole and self.shards >= 1):
-            raise ValueError(
-                f"shards must be None or a whole number from 1 on, got {self.shards!r}"
-            )
-
-    def start_workers(self, n_rows: int) -> Workers:
-        """Workers for a table of so many rows."""
-        if self.name == "ray":
-            return RayWorkers(self.shards, n_rows, self.address)
-        return LocalWorkers(1)  # its rows are divided when they are encoded
-
-    def divide(self, rows: EncodedRows) -> EncodedRows | Shards:
-        """Rows of this process, in as many shards as wanted."""
-        if self.shards is None or self.shards == 1:
-            return rows
-        check_support(rows)
-        return LocalShards(rows, int(self.shards))
-
-
-class ArrayTable:
-    """An encoded table in memory to learn from.
+class RayTable:
+    """An encoded table in memory whose rows are sent to workers of a Ray cluster.
 
     Parameters
     ----------
+    schema : Schema
     values : ndarray of shape (rows, columns)
         NaN where missing.
     engine : Engine
     """
 
-    def __init__(self, values: Array, engine: Engine) -> None:
+    library: str
+
+    def __init__(self, schema: Schema, values: Array, library: str, engine: Engine) -> None:
+        self.schema, self.sample, self.library = schema, values, library
         self.shape: tuple[int, ...] = values.shape
-        self.described_by = values
         self._engine = engine
         self._workers: Workers | None = None
 
-    def encode(self, leaves: Leaves) -> EncodedRows | Shards:
-        """Encode the rows where they are to be kept."""
-        if self._engine.name == "local":
-            return self._engine.divide(encode_rows(leaves, self.described_by))
-        values = check_values(leaves, self.described_by)
-        self._workers = self._engine.start_workers(len(values))
+    def encode(self, leaves: Leaves) -> Shards:
+        """Send the rows to workers, who encode them."""
+        values = check_values(leaves, self.sample)
+        self._workers = RayWorkers(self._engine.shards, len(values), self._engine.address)
         spans = divide_rows(len(values), len(self._workers))
         sources = [ArraySource(begin, values[begin:end]) for begin, end in spans]
         self._workers.call("read", [(source,) for source in sources], keep=True)
         return WorkerShards(self._workers, leaves, [end for _, end in spans])
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
+        """Dismiss the workers."""
         if self._workers is not None:
             self._workers.close()
 
 
 class FileTable:
-    """Parquet files to learn from, read by whoever keeps the rows.
+    """Parquet files, read by whoever holds the rows.
 
     Parameters
     ----------
@@ -128,22 +77,28 @@ class FileTable:
     schema : Schema
     shape : tuple of int
         Rows and columns.
-    described_by : ndarray of shape (sample, columns)
+    sample : ndarray of shape (sample, columns)
         All rows, if there are few; else a sample, and the extremes of every column.
     """
+
+    library = "pandas"
 
     def __init__(self, X: Any, schema: Schema | None, engine: Engine) -> None:
         partitions = find_partitions(X)
         self._engine = engine
-        self._workers = engine.start_workers(partitions.n_rows)
+        self._workers: Workers
+        if engine.name == "ray":
+            self._workers = RayWorkers(engine.shards, partitions.n_rows, engine.address)
+        else:
+            self._workers = LocalWorkers(1)  # its rows are divided when they are encoded
         try:
             spans = divide_rows(partitions.n_rows, len(self._workers))
             self._ends = [end for _, end in spans]
             sources = [ParquetSource(partitions.stretches(*span)) for span in spans]
             self.schema = self._survey(sources) if schema is None else schema
             sources = [replace(source, schema=self.schema) for source in sources]
-            self.shape = (partitions.n_rows, len(self.schema))
-            self.described_by = self._describe(sources)
+            self.shape: tuple[int, ...] = (partitions.n_rows, len(self.schema))
+            self.sample = self._describe(sources)
         except BaseException:
             self._workers.close()
             raise
@@ -169,14 +124,13 @@ class FileTable:
         return np.concatenate(sample)
 
     def encode(self, leaves: Leaves) -> EncodedRows | Shards:
-        """Encode the rows where they are kept."""
+        """Encode the rows where they are held."""
         if isinstance(self._workers, LocalWorkers):
             encode_shards(self._workers, leaves)
-            return self._engine.divide(self._workers.workers[0].rows)
+            rows = self._workers.workers[0].rows
+            return LocalShards(rows, self._engine.shards) if self._engine.shards else rows
         return WorkerShards(self._workers, leaves, self._ends)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
+        """Dismiss the workers."""
         self._workers.close()

@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
-
-from bayesspn.datasets import (
+from public_data import (
     BINARY_NAMES,
     MIXED_NAMES,
     DataSetError,

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from bayesspn.arrays import Array
-from bayesspn.datasets.catalogue import MIXED_SOURCE, PARTS
-from bayesspn.datasets.files import VARIABLE, DataSetError, check_sum, local_folder
 from bayesspn.tables import ColumnSchema, Schema
 from bayesspn.tables.infer import families_by_sign
+from public_data.catalogue import MIXED_SOURCE, PARTS
+from public_data.files import VARIABLE, DataSetError, check_sum, local_folder
 
 MIXED_NAMES: tuple[str, ...] = (
     "abalone",

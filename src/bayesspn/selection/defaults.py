@@ -31,7 +31,7 @@ def choose_graph(
     products: str = "auto",
     infinite: bool = False,
 ) -> RegionGraph:
-    """Fill in what is "auto".
+    """The region graph of a table, or of what is "auto" of it.
 
     More columns get a deeper graph, down to leaf regions of a few columns each; more rows get more
     nodes per region. Products are shared: deep graphs of cross products have too many weights. The

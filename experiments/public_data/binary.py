@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesspn.datasets import catalogue
-from bayesspn.datasets.catalogue import BINARY_FILES, PARTS
-from bayesspn.datasets.files import (
+from public_data import catalogue
+from public_data.catalogue import BINARY_FILES, PARTS
+from public_data.files import (
     DataSetError,
     cache_folder,
     check_sum,

@@ -1,0 +1,79 @@
+"""Parameters that all estimators share: their defaults, and what values they may have.
+
+The command line has the same ones. Importing this module is quick.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+from bayesspn.engine.engines import resolve_engine
+from bayesspn.graphs import RegionGraph
+from bayesspn.numerics.checks import check_whole
+
+CHAINS = 4
+BURN_IN = 200
+DRAWS = 50
+THIN = 4
+
+#: Smallest values of parameters that are whole numbers.
+LEAST = {"chains": 1, "burn_in": 0, "draws": 1, "thin": 1, "temperatures": 1}
+
+#: Parameters that are a positive number, or "auto" to be learned.
+STRENGTHS = ("alpha", "beta", "gamma", "concentration")
+
+#: What may be chosen from a few words.
+CHOICES = {"strategy": ("best", "draw")}
+
+
+def check_parameters(estimator: Any) -> None:
+    """Check the parameters of an estimator, each by itself and those that exclude each other."""
+    for name, value in estimator.get_params(deep=False).items():
+        if name in LEAST:
+            check_whole(name, value, LEAST[name])
+        elif name in STRENGTHS:
+            _check_strength(name, value)
+        elif name in CHOICES and value not in CHOICES[name]:
+            words = " or ".join(map(repr, CHOICES[name]))
+            raise ValueError(f"{name} must be {words}, got {value!r}")
+    _check_schema(estimator.schema)
+    engine = resolve_engine(estimator.engine)
+    _check_graph(estimator.graph, infinite=estimator._infinite, local=engine.name == "local")
+    if not isinstance(estimator.checkpoint, str | os.PathLike | None):
+        kind = type(estimator.checkpoint).__name__
+        raise TypeError(f"checkpoint must be a path or None, got {kind}")
+
+
+def _check_strength(name: str, value: Any) -> None:
+    number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    if not (isinstance(value, str) and value == "auto") and not (number and 0 < value < np.inf):
+        raise ValueError(f"{name} must be 'auto' or a positive number, got {value!r}")
+
+
+def _check_schema(schema: Any) -> None:
+    if schema is None:
+        return
+    from bayesspn.tables.schema import Schema  # slow to import
+
+    if not isinstance(schema, Schema):
+        raise TypeError(f"schema must be a Schema or None, got {type(schema).__name__}")
+
+
+def _check_graph(graph: Any, *, infinite: bool, local: bool) -> None:
+    if isinstance(graph, RegionGraph):
+        return
+    if not isinstance(graph, str) or graph not in ("auto", "select"):
+        raise ValueError(f"graph must be 'auto', 'select' or a RegionGraph, got {graph!r}")
+    if graph == "select" and infinite:
+        raise ValueError(
+            "graph='select' needs the evidence, which cannot be estimated for infinite mixtures "
+            "yet; use BayesianSPN or graph='auto'"
+        )
+    if graph == "select" and not local:
+        raise ValueError(
+            "graph='select' needs engine='local'; choose the graph on some of the rows by "
+            "bayesspn.select_graph"
+        )

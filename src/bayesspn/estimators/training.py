@@ -1,0 +1,106 @@
+"""The table of a fit: opened and encoded once, wherever its rows are held.
+
+A table in memory is a `MemoryTable`, and a fit on it does not leave this process. Rows that workers
+of a Ray cluster hold, and tables in Parquet files, are `bayesspn.cluster`'s.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+from bayesspn.arrays import Array
+from bayesspn.engine.engines import Engine
+from bayesspn.engine.shards import LocalShards, Shards
+from bayesspn.leaves.columns import Leaves
+from bayesspn.rows.encoded import EncodedRows, check_support, encode_rows
+from bayesspn.tables.infer import encode_table
+from bayesspn.tables.partitions import names_files
+from bayesspn.tables.schema import Schema
+
+
+class TrainingTable(Protocol):
+    """A table to learn from.
+
+    Attributes
+    ----------
+    schema : Schema
+    library : str
+        Of the tables that are given back.
+    shape : tuple of int
+        Rows and columns.
+    sample : ndarray of shape (sample, columns)
+        Encoded rows that describe the columns: all of them, or as many as say enough.
+    """
+
+    schema: Schema
+    library: str
+    shape: tuple[int, ...]
+    sample: Array
+
+    def encode(self, leaves: Leaves) -> EncodedRows | Shards:
+        """The rows that chains run on."""
+
+    def close(self) -> None:
+        """Let go of what holds the rows."""
+
+
+class MemoryTable:
+    """An encoded table in this process.
+
+    Parameters
+    ----------
+    schema : Schema
+    values : ndarray of shape (rows, columns)
+        NaN where missing.
+    library : str
+    shards : int, default=1
+        Parts that row passes go through one after the other.
+    """
+
+    def __init__(self, schema: Schema, values: Array, library: str, shards: int = 1) -> None:
+        if not len(values):
+            raise ValueError("Found array with 0 sample(s): there are no rows to learn from")
+        self.schema, self.sample, self.library = schema, values, library
+        self.shape: tuple[int, ...] = values.shape
+        self._shards = shards
+
+    def encode(self, leaves: Leaves) -> EncodedRows | Shards:
+        """The rows that chains run on."""
+        rows = encode_rows(leaves, self.sample)
+        check_support(rows)
+        return LocalShards(rows, self._shards) if self._shards > 1 else rows
+
+    def close(self) -> None:
+        """Nothing is to be let go of."""
+
+
+@contextlib.contextmanager
+def opened_table(X: Any, schema: Schema | None, engine: Engine) -> Iterator[TrainingTable]:
+    """Open a table as users give it: in memory, or the names of Parquet files."""
+    if names_files(X):
+        from bayesspn.cluster.tables import FileTable
+
+        table: TrainingTable = FileTable(X, schema, engine)
+        with contextlib.closing(table):
+            yield table
+        return
+    with placed_table(*encode_table(X, schema), engine) as table:
+        yield table
+
+
+@contextlib.contextmanager
+def placed_table(
+    schema: Schema, values: Array, library: str, engine: Engine
+) -> Iterator[TrainingTable]:
+    """An encoded table, whose rows go to where the engine holds them."""
+    table: TrainingTable
+    if engine.name == "ray":
+        from bayesspn.cluster.tables import RayTable
+
+        table = RayTable(schema, values, library, engine)
+    else:
+        table = MemoryTable(schema, values, library, engine.shards or 1)
+    with contextlib.closing(table):
+        yield table

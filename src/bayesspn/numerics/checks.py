@@ -1,0 +1,44 @@
+"""Checks of what users give, in one form for the whole package, and whose line a warning names."""
+
+from __future__ import annotations
+
+import inspect
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+_PACKAGE = "bayesspn."
+
+
+def check_whole(name: str, value: Any, least: int, error: type[Exception] = ValueError) -> int:
+    """A whole number that is not smaller than ``least``, as Python's own.
+
+    Examples
+    --------
+    >>> check_whole("chains", np.int64(4), 1)
+    4
+    >>> check_whole("chains", 0, 1)
+    Traceback (most recent call last):
+    ValueError: chains must be a whole number from 1 on, got 0
+    """
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+        raise error(f"{name} must be a whole number from {least} on, got {value!r}")
+    return int(value)
+
+
+def check_positive(name: str, value: Any) -> float:
+    """A positive and finite number, as Python's own."""
+    number = isinstance(value, Real) and not isinstance(value, bool)
+    if not (number and 0 < float(value) < np.inf):
+        raise ValueError(f"{name} must be positive and finite, got {value!r}")
+    return float(value)
+
+
+def levels_to_user() -> int:
+    """``stacklevel`` at which the caller of this function warns the user's line."""
+    frame = inspect.currentframe()
+    level = 0
+    while frame is not None and frame.f_globals.get("__name__", "").startswith(_PACKAGE):
+        frame, level = frame.f_back, level + 1
+    return level
