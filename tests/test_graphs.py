@@ -116,7 +116,7 @@ def test_an_impossible_level_of_partitions_is_named(bad):
 
 
 def test_a_partition_with_one_child_is_refused():
-    with pytest.raises(ValueError, match="children must be an integer of at least 2, got 1"):
+    with pytest.raises(ValueError, match="children must be a whole number from 2 on, got 1"):
         RegionGraph(depth=1, children=1)
 
 

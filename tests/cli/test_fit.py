@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bayesspn import BayesianSPN, __version__, load
+from bayesspn import BayesianSPN, RegionGraph, __version__, load
 from bayesspn.questions.wording import describe_agreement
 from bayesspn.tables import Schema, infer_schema
 
@@ -32,7 +32,8 @@ def test_standard_input_columns_and_parameters(run, document, table, tmp_path):
     assert result.stdout == ""
     fitted = load("a.bspn")
     assert fitted.schema_.names == ("sex", "age", "income", "job")
-    assert (fitted.depth, fitted.leaves, fitted.gamma, fitted.alpha) == (0, 3, 0.5, 1.5)
+    assert fitted.graph == RegionGraph(0, sums=3, leaves=3, products="shared")
+    assert (fitted.gamma, fitted.alpha) == (0.5, 1.5)
     report = document(
         "fit", "-", "-o", "b.bspn", "--columns", "age", "--columns", "job,sex", *SHORT, input=text
     )

@@ -23,9 +23,10 @@ def known(monkeypatch):
     """Evidence by the number of leaves; the list holds what was asked for."""
     calls = []
 
-    def measure(estimator, values, schema, *, runs, sweeps):
-        calls.append((estimator.leaves, runs, sweeps))
-        return Measurement(-100.0 - abs(estimator.leaves - 2), 0.1, 0.5, 50.0)
+    def measure(model, rows, *, runs, sweeps, random_state):
+        leaves = model.graph.leaves
+        calls.append((leaves, runs, sweeps))
+        return Measurement(-100.0 - abs(leaves - 2), 0.1, 0.5, 50.0)
 
     monkeypatch.setattr(evidence, "measure_graph", measure)
     return calls
@@ -87,7 +88,7 @@ def test_files_are_not_overwritten_unless_asked_for(run, tmp_path, known):
     assert "add --force" in run("select", "@t.csv", *options, code=1).stderr
     assert not known
     run("select", "@t.csv", *options, "--force")
-    assert load("m.bspn").leaves == 2
+    assert load("m.bspn").graph_.leaves == 2
 
 
 @pytest.mark.parametrize(
@@ -117,26 +118,28 @@ def test_ctrl_c(run, known, monkeypatch):
     )
     measure = evidence.measure_graph
 
-    def later(estimator, values, schema, *, runs, sweeps):
+    def later(model, rows, *, runs, sweeps, random_state):
         if sweeps > 80:
             raise KeyboardInterrupt
-        return measure(estimator, values, schema, runs=runs, sweeps=sweeps)
+        return measure(model, rows, runs=runs, sweeps=sweeps, random_state=random_state)
 
     monkeypatch.setattr(evidence, "measure_graph", later)
     result = run("select", "@t.csv", "-o", "m.bspn", "--grid", GRID, *SHORT, code=130)
     assert result.stderr.startswith("warning: interrupted: the graph is the best of what is known")
-    assert load("m.bspn").leaves == 2
+    assert load("m.bspn").graph_.leaves == 2
 
 
 def test_fit_selects(run, document):
-    result = run("fit", "@t.csv", "-o", "a.bspn", "--graph", "select", "--depth", 0, *SHORT)
-    assert "graph: mixture of 2, the best of 5 graphs (probability" in result.stdout
+    result = run("fit", "@t.csv", "-o", "a.bspn", "--graph", "select", *SHORT)
+    assert "nodes 2, the best of 8 graphs (probability" in result.stdout
     fitted = load("a.bspn")
     assert (fitted.graph, fitted.graph_.leaves) == ("select", 2)
-    told = document("fit", "@t.csv", "-o", "b.bspn", "--graph", "select", "--depth", 0, *SHORT)
-    assert told["graphs"][0]["graph"] == "mixture of 2"
+    told = document("fit", "@t.csv", "-o", "b.bspn", "--graph", "select", *SHORT)
+    assert told["graphs"][0]["graph"] == "depth 1, partitions 8, nodes 2"
     both = run("fit", "@t.csv", "-o", "c.bspn", "--graph", "select", "--infinite", code=2)
     assert "exclude each other" in both.stderr
+    shape = ["--graph", "select", "--depth", 1]
+    assert "--depth" in run("fit", "@t.csv", "-o", "c.bspn", *shape, code=2).stderr
     assert run("fit", "@t.csv", "-o", "c.bspn", "--graph", "best", code=2)
 
 

@@ -119,7 +119,7 @@ def test_a_local_fit_is_continued_by_files_on_a_cluster(
         patch.setattr(fitting.tqdm, "update", stop)
         BayesianSPN(**SETTINGS, checkpoint=path).fit(TABLE)
     assert [chain.sweep for chain in load_chains(path)[0]] == [35, 6]
-    settings = SETTINGS | {"engine": "ray", "shards": 2, "checkpoint": path}
+    settings = SETTINGS | {"engine": Engine("ray", shards=2), "checkpoint": path}
     assert_same(BayesianSPN(**settings).fit(folder), undisturbed)
     with pytest.raises(ValueError, match="the table has 70 rows, the file's had 150"):
         BayesianSPN(**settings | {"engine": "local"}).fit(folder / "0.parquet")
@@ -129,7 +129,7 @@ def test_a_local_fit_is_continued_by_files_on_a_cluster(
 
 
 def test_a_model_of_shards_is_saved_and_loaded(tmp_path):
-    settings = SETTINGS | {"draws": 1, "shards": 2}
+    settings = SETTINGS | {"draws": 1, "engine": Engine(shards=2)}
     model = BayesianSPN(**settings).fit(TABLE)
     model.save(tmp_path / "model.bspn")
     again = bayesspn.load(tmp_path / "model.bspn")

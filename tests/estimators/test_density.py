@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from bayesspn.selection.defaults import choose_graph
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -19,6 +18,7 @@ from tqdm.auto import tqdm
 
 from bayesspn import BayesianSPN, Engine, InfiniteSPN, RegionGraph, SPNRegressor
 from bayesspn.estimators import fitting
+from bayesspn.selection.defaults import choose_graph
 from bayesspn.tables import infer_schema
 
 # chains this short do not agree, and need not
@@ -146,8 +146,8 @@ def test_a_better_model_of_dependent_columns_scores_better(people):
         ({"thin": True}, "thin must be a whole number"),
         ({"alpha": -1}, "alpha must be 'auto' or a positive number, got -1"),
         ({"gamma": "big"}, "gamma must be 'auto' or a positive number, got 'big'"),
-        ({"products": "sum"}, "products must be 'cross' or 'shared', got 'sum'"),
-        ({"depth": -1}, "depth"),
+        ({"graph": "deep"}, "graph must be 'auto', 'select' or a RegionGraph, got 'deep'"),
+        ({"graph": 3}, "graph must be 'auto', 'select' or a RegionGraph, got 3"),
     ],
 )
 def test_wrong_parameters_are_named(people, parameters, message):

@@ -81,7 +81,9 @@ def test_a_file_that_names_another_estimator_is_refused(tmp_path):
         for name in InfiniteSPN().get_params()
         if name in model.get_params()
     }
-    model.__class__ = type("InfiniteSPN", (BayesianSPN,), {"get_params": lambda self: parameters})
+    model.__class__ = type(
+        "InfiniteSPN", (BayesianSPN,), {"get_params": lambda self, deep=True: parameters}
+    )
     model.save(tmp_path / "model.bspn")
     with pytest.raises(ModelFileError, match="not that of an estimator named InfiniteSPN"):
         bayesspn.load(tmp_path / "model.bspn")

@@ -21,13 +21,13 @@ from safetensors.numpy import load_file, save_file
 from tqdm.auto import tqdm
 
 import bayesspn
-from bayesspn import BayesianSPN
+from bayesspn import BayesianSPN, RegionGraph
 from bayesspn.estimators import fitting
-from bayesspn.files import checkpoints
+from bayesspn.files import atomic, checkpoints
 from bayesspn.files.arrays import ModelFileError, checksum
 from bayesspn.files.chains import load_chains
 from bayesspn.inference import chains
-from bayesspn.tables import atomic, infer_schema
+from bayesspn.tables import infer_schema
 
 pytestmark = pytest.mark.filterwarnings("ignore:the chains do not agree")
 
@@ -149,7 +149,7 @@ def test_n_jobs_may_change_between_runs(path, undisturbed, monkeypatch):
 def test_a_fit_with_temperatures_goes_on(path, monkeypatch, sweeps):
     undisturbed = BayesianSPN(**SETTINGS, temperatures=3).fit(TABLE)
     with monkeypatch.context() as patch, contextlib.suppress(KeyboardInterrupt):
-        patch.setattr(chains, "sweep_with_rungs", stop_after(chains.sweep_with_replicas, sweeps))
+        patch.setattr(chains, "sweep_with_replicas", stop_after(chains.sweep_with_replicas, sweeps))
         fit(path, temperatures=3)
     assert_same(fit(path, temperatures=3), undisturbed)
     with pytest.raises(ValueError, match="temperatures is 2, in the file 3"):
@@ -241,8 +241,14 @@ def test_writing_takes_a_small_share_of_the_time(path, monkeypatch):
         ({"chains": 2}, "chains is 2, in the file 3"),
         ({"random_state": 1}, "random_state is 1, in the file 0"),
         ({"random_state": np.random.RandomState(1)}, "random_state is of seed .*, in the file 0"),
-        ({"sums": 3, "leaves": 2}, "sums is 3, in the file 4; leaves is 2, in the file 4"),
-        ({"partitions": (2,)}, r"partitions is .*2.*, in the file .*8"),
+        (
+            {"graph": RegionGraph(1, 8, sums=3, leaves=2, products="shared")},
+            "sums is 3, in the file 4; leaves is 2, in the file 4",
+        ),
+        (
+            {"graph": RegionGraph(1, 2, sums=4, leaves=4, products="shared")},
+            r"partitions is .*2.*, in the file .*8",
+        ),
         ({"alpha": 0.5}, r"alpha is 0.5, in the file learned \(median"),
         (
             {"gamma": 0.7},
@@ -439,7 +445,7 @@ SCRIPT = """
 import sys, warnings
 warnings.simplefilter("ignore")
 from bayesspn.files import checkpoints
-from bayesspn.tables import atomic
+from bayesspn.files import atomic
 import numba
 numba.set_num_threads(1)
 checkpoints._INTERVAL, checkpoints._LARGEST_SHARE, atomic._ABANDONED_AFTER = 0.0, 1.0, 0.0

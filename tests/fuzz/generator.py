@@ -9,6 +9,8 @@ import numpy as np
 import pandas as pd
 import polars as pl
 
+from bayesspn import RegionGraph
+
 Rng = np.random.Generator
 
 #: Names that have broken table software before.
@@ -252,14 +254,21 @@ def _as_array(rng: Rng, columns: list[pd.Series]) -> np.ndarray:
 
 def make_parameters(rng: Rng) -> dict[str, Any]:
     """Parameters of a small fit."""
-    depth = rng.choice([0, 1, 2, -1])
-    partitions: Any = int(rng.integers(1, 4))
-    parameters = {
-        "depth": "auto" if depth < 0 else int(depth),
-        "partitions": "auto" if depth < 0 or rng.random() < 0.3 else partitions,
-        "children": [2, 2, 2, 3, "auto"][rng.integers(5)],
-        "leaves": ["auto", 1, 2, 3][rng.integers(4)],
-        "products": ["auto", "cross"][rng.integers(2)],
+    depth = int(rng.choice([0, 1, 2, -1]))
+    graph: RegionGraph | str = "auto"
+    if depth >= 0:
+        leaves = int(rng.integers(1, 5))
+        products = ["shared", "cross"][rng.integers(2)]
+        graph = RegionGraph(
+            depth,
+            int(rng.integers(1, 4)) if depth else 1,
+            children=[2, 2, 2, 3][rng.integers(4)],
+            sums=leaves if products == "shared" else 2,
+            leaves=leaves,
+            products=products,
+        )
+    return {
+        "graph": graph,
         "alpha": ["auto", 0.1, 5.0, 1e-3][rng.integers(4)],
         "beta": ["auto", 0.5, 50.0][rng.integers(3)],
         "gamma": ["auto", 0.5, 0.01, 20.0][rng.integers(4)],
@@ -269,5 +278,3 @@ def make_parameters(rng: Rng) -> dict[str, Any]:
         "thin": int(rng.integers(1, 3)),
         "random_state": int(rng.integers(1000)),
     }
-    parameters["sums"] = parameters["leaves"] if parameters["products"] == "auto" else 2
-    return parameters

@@ -80,7 +80,7 @@ def test_thinning_keeps_the_last_draw(table):
     chain = run_chain(start_chain(Key(1), model, rows), rows, draws=5)
     thinned = chain.thinned(2)
     assert thinned.draws == (chain.draws[0], chain.draws[2], chain.draws[4])
-    with pytest.raises(ValueError, match="every must be at least 1"):
+    with pytest.raises(ValueError, match="every must be a whole number from 1"):
         chain.thinned(0)
 
 
@@ -113,7 +113,7 @@ def test_numbers_of_sweeps_are_checked(table):
     model, rows = table
     chain = start_chain(Key(1), model, rows)
     for name, bad in (("burn_in", -1), ("draws", -1), ("thin", 0)):
-        with pytest.raises(ValueError, match=f"{name} must be at least"):
+        with pytest.raises(ValueError, match=f"{name} must be a whole number from"):
             run_chain(chain, rows, **{"draws": 1, name: bad})
 
 

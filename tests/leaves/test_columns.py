@@ -212,7 +212,7 @@ def test_every_column_and_model_has_one_place():
         for m, (g, position) in enumerate(leaves.places[d]):
             group = leaves.groups[g]
             assert group.family is FAMILIES[column.families[m]]
-            assert (group.columns[position], group.models[position]) == (d, m)
+            assert (group.columns[position], group.family_numbers[position]) == (d, m)
             np.testing.assert_array_equal(group.constants[position], column.constants[m])
             expected = group.family.prior_center(column.gamma, column.constants[m])
             np.testing.assert_array_equal(group.center[position], expected)
@@ -227,7 +227,7 @@ def test_groups_hold_one_family_and_shape_each():
     assert ("categorical", 6) in shapes
     assert ("categorical", 3) in shapes
     for group in leaves.groups:
-        assert len(group) == len(group.models) == len(group.constants) == len(group.center)
+        assert len(group) == len(group.family_numbers) == len(group.constants) == len(group.center)
         assert group.spread.shape == group.center.shape
         assert (group.spread > 0).all()
         width = group.family.statistics(np.ones(1), group.constants[0]).shape[1]
@@ -252,7 +252,7 @@ def test_mixed_columns_are_those_with_several_models():
 def test_features_are_minus_infinity_off_the_support_only():
     for column in mixed_leaves().columns:
         values = np.array([-1.0, 0.5, 1.0, 7.0])
-        for m, family in enumerate(column.models):
+        for m, family in enumerate(column.likelihoods):
             statistics, log_base = column.features(m, values)
             outside = family.invalid(values, column.n_categories)
             np.testing.assert_array_equal(np.isneginf(log_base), outside)

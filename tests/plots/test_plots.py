@@ -13,7 +13,7 @@ from pictured import HOSTILE_NAMES, IMAGE, LONG, MATHEMATICS, SCRIPT, fit, hosti
 from pictured import hostile_table as make_hostile_table
 
 from bayesspn import plots
-from bayesspn.plots.dependences import cluster
+from bayesspn.plots._dependence import cluster
 from bayesspn.questions.events import QuestionError
 
 GRAPHS = pd.DataFrame(

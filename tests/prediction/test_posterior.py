@@ -167,7 +167,7 @@ def test_sampled_columns_of_every_kind_follow_their_marginals():
         edges = np.quantile(column, [0.2, 0.5, 0.8])
         for low, high in itertools.pairwise(edges):
             share = ((column > low) & (column <= high)).mean()
-            if model.leaves.columns[d].models[0].measure == "discrete":
+            if model.leaves.columns[d].likelihoods[0].measure == "discrete":
                 values = np.arange(low + 1, high + 1)
                 weights = np.ones(len(values))
             else:

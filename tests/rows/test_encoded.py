@@ -199,7 +199,7 @@ def test_scaled_statistics_add_up_to_the_true_totals(table):
     codebook = encode_rows(leaves, X).codebook
     for d, column in enumerate(leaves.columns):
         observed = X[~np.isnan(X[:, d]), d]
-        for m, family in enumerate(column.models):
+        for m, family in enumerate(column.likelihoods):
             group, position = leaves.places[d][m]
             exponents = codebook.exponents[group][position]
             scaled = codebook.scaled_statistics(d, m, X[:, d])
@@ -224,7 +224,7 @@ def test_counts_are_not_scaled():
     X, leaves = mixed_table()
     codebook = encode_rows(leaves, X).codebook
     for d, column in enumerate(leaves.columns):
-        for m, family in enumerate(column.models):
+        for m, family in enumerate(column.likelihoods):
             scaled = codebook.scaled_statistics(d, m, X[:, d])
             n = (~np.isnan(X[:, d])).sum()
             assert (scaled.sum() if family.one_hot else scaled[:, 0].sum()) == n
@@ -288,7 +288,7 @@ def test_query_rows_outside_the_support_are_kept_and_impossible():
         for value in query[:5, d][~np.isnan(query[:5, d])]:
             assert value in encoded.codebook.values[d]
             for m in range(len(column.families)):
-                if column.models[m].measure == "discrete" or value == -3.0:
+                if column.likelihoods[m].measure == "discrete" or value == -3.0:
                     _, log_base = column.features(m, np.array([value]))
                     assert log_base[0] == -np.inf
 

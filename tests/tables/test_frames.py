@@ -117,7 +117,7 @@ def test_nan_and_null_of_polars_are_both_missing():
 
 
 def test_pandas_dictionaries_of_arrow_become_categories():
-    dtype = pd.ArrowDtype(pa.codebook(pa.int32(), pa.string()))
+    dtype = pd.ArrowDtype(pa.dictionary(pa.int32(), pa.string()))
     table = pd.DataFrame({"x": pd.Series(["b", None, "a"], dtype=dtype)})
     schema = infer_schema(table)
     back = decode(encode(table, schema), schema, like=table)

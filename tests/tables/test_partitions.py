@@ -95,7 +95,7 @@ def test_one_file_is_divided_among_workers(tmp_path, ray_cluster):
     np.testing.assert_array_equal(model.trace_, expected.trace_)
 
 
-def test_large_tables_are_described_by_a_sample_and_extremes(folder, monkeypatch):
+def test_large_tables_are_sample_a_sample_and_extremes(folder, monkeypatch):
     monkeypatch.setattr(tables, "SAMPLE_ROWS", 50)
     monkeypatch.setattr(sources, "PIECE_ROWS", 32)
     whole = encode(TABLE, infer_schema(TABLE))
@@ -117,14 +117,14 @@ def test_large_tables_have_the_same_draws_anywhere(folder, monkeypatch, ray_clus
 def test_row_labels_of_pandas_are_no_column(tmp_path):
     frame = pd.DataFrame({"a": np.arange(60.0)}, index=[f"row {k}" for k in range(60)])
     frame.to_parquet(tmp_path / "table.parquet")
-    with FileTable(tmp_path, None, Engine()) as table:
+    with contextlib.closing(FileTable(tmp_path, None, Engine())) as table:
         assert table.schema.names == ("a",)
 
 
 def test_dictionaries_are_categories(tmp_path):
     column = pa.array(["x", "y", None, "x"] * 20).dictionary_encode()
     write_parts(tmp_path, pa.table({"letter": column}), ends=(33,))
-    with FileTable(tmp_path, None, Engine()) as table:
+    with contextlib.closing(FileTable(tmp_path, None, Engine())) as table:
         assert table.schema["letter"].categories == ("x", "y")
         assert np.isnan(table.sample[:, 0]).sum() == 20
 
@@ -133,7 +133,7 @@ def test_a_column_may_be_unobserved_in_some_files(tmp_path):
     first = pa.table({"a": [1.5, 2.5], "b": pa.nulls(2)})
     pq.write_table(first, tmp_path / "0.parquet")
     pq.write_table(pa.table({"b": ["u", "v"], "a": [0.5, None]}), tmp_path / "1.parquet")
-    with FileTable(tmp_path, None, Engine()) as table:
+    with contextlib.closing(FileTable(tmp_path, None, Engine())) as table:
         assert table.schema["b"].categories == ("u", "v")
         expected = [[1.5, np.nan], [2.5, np.nan], [0.5, 0.0], [np.nan, 1.0]]
         np.testing.assert_array_equal(table.sample, expected)

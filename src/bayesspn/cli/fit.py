@@ -36,7 +36,7 @@ from bayesspn.cli.options import (
     whole_or_auto,
 )
 from bayesspn.cli.output import frame_rows, print_json
-from bayesspn.estimators.parameters import BURN_IN, CHAINS, DRAWS, THIN
+from bayesspn.estimators.defaults import BURN_IN, CHAINS, DRAWS, THIN
 from bayesspn.questions.wording import count, describe_agreement
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bayesspn.cli.errors import CommandError
-from bayesspn.estimators.parameters import LEAST
+from bayesspn.estimators.defaults import LEAST
 
 if TYPE_CHECKING:
     import pandas as pd

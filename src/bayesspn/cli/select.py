@@ -32,7 +32,7 @@ from bayesspn.cli.options import (
     wants_progress,
 )
 from bayesspn.cli.output import align, frame_rows, print_json
-from bayesspn.estimators.parameters import BURN_IN, CHAINS, DRAWS, THIN
+from bayesspn.estimators.defaults import BURN_IN, CHAINS, DRAWS, THIN
 from bayesspn.questions.wording import count, describe_agreement, show
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bayesspn.arrays import Array
 from bayesspn.engine.engines import Engine
+from bayesspn.estimators.defaults import BURN_IN, CHAINS, DRAWS, THIN
 from bayesspn.estimators.imputation import fill_best, fill_drawn, fill_several, give_back
 from bayesspn.estimators.joint import JointEstimator
-from bayesspn.estimators.parameters import BURN_IN, CHAINS, DRAWS, THIN
 from bayesspn.graphs import RegionGraph
 from bayesspn.numerics.checks import check_whole
 from bayesspn.numerics.random_numbers import draw_seed

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayesspn.engine.engines import Engine
+from bayesspn.estimators.defaults import BURN_IN, CHAINS, DRAWS, THIN
 from bayesspn.estimators.density import BayesianSPN
-from bayesspn.estimators.parameters import BURN_IN, CHAINS, DRAWS, THIN
 from bayesspn.graphs import RegionGraph
 from bayesspn.tables import Schema
 

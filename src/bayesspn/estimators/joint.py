@@ -15,9 +15,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from bayesspn.arrays import Array
 from bayesspn.engine.engines import Engine, resolve_engine
 from bayesspn.engine.shards import LocalShards, Shards
+from bayesspn.estimators.defaults import BURN_IN, CHAINS, DRAWS, THIN
 from bayesspn.estimators.diagnostics import Diagnosed
 from bayesspn.estimators.fitting import sample_chains, stack_traces, warn_if_chains_disagree
-from bayesspn.estimators.parameters import BURN_IN, CHAINS, DRAWS, THIN, check_parameters
+from bayesspn.estimators.parameters import check_parameters
 from bayesspn.estimators.training import MemoryTable, TrainingTable, opened_table
 from bayesspn.files.estimators import save_estimator
 from bayesspn.graphs import RegionGraph

@@ -1,7 +1,4 @@
-"""Parameters that all estimators share: their defaults, and what values they may have.
-
-The command line has the same ones. Importing this module is quick.
-"""
+"""Parameters that all estimators share: what values they may have."""
 
 from __future__ import annotations
 
@@ -11,16 +8,9 @@ from typing import Any
 import numpy as np
 
 from bayesspn.engine.engines import resolve_engine
+from bayesspn.estimators.defaults import LEAST
 from bayesspn.graphs import RegionGraph
 from bayesspn.numerics.checks import check_whole
-
-CHAINS = 4
-BURN_IN = 200
-DRAWS = 50
-THIN = 4
-
-#: Smallest values of parameters that are whole numbers.
-LEAST = {"chains": 1, "burn_in": 0, "draws": 1, "thin": 1, "temperatures": 1}
 
 #: Parameters that are a positive number, or "auto" to be learned.
 STRENGTHS = ("alpha", "beta", "gamma", "concentration")

@@ -123,7 +123,7 @@ def _read_parameters(parameters: dict[str, Any], learned: RegionGraph, name: str
         given = [parameters.pop(part) for part in _OLD_GRAPH]
         if any(part != "auto" for part in given):
             parameters["graph"] = learned
-        address, shards = (parameters.pop(part) for part in _OLD_ENGINE)
+        address, shards = (parameters.pop(part, None) for part in _OLD_ENGINE)
         if address is not None or shards is not None:
             parameters["engine"] = Engine(parameters["engine"], address, shards)
     return parameters

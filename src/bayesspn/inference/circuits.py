@@ -38,9 +38,9 @@ class ActiveComponents(NamedTuple):
     state : State
         With components without rows appended.
     log_shares : ndarray of shape (components,)
-        Log shares, normalised over the components in reach.
+        Log shares, normalised over the active components.
     complete : bool
-        Whether every component with rows is in reach; if not, rows must stay where they are.
+        Whether every component with rows is above the slice; if not, rows must stay where they are.
     """
 
     state: State
@@ -51,7 +51,7 @@ class ActiveComponents(NamedTuple):
 def draw_active_components(
     rng: np.random.Generator, model: Model, state: State
 ) -> ActiveComponents:
-    """Draw the shares of components, and components without rows that are in reach.
+    """Draw the shares of components, and components without rows that are above the slice.
 
     A finite model has one component, which has everything.
     """
@@ -74,7 +74,7 @@ def draw_active_components(
 def draw_parameters(
     key: Key, sweep: int, model: Model, active: ActiveComponents, power: float = 1.0
 ) -> Circuit:
-    """Draw w, θ and ω of the components in reach; densities of cells are raised to a power."""
+    """Draw w, θ and ω of the active components; densities of cells are raised to a power."""
     state = active.state
     log_weights = draw_weights(
         key.generator(sweep, Stream.WEIGHTS),
@@ -89,8 +89,8 @@ def draw_parameters(
 def draw_circuit(key: Key, sweep: int, model: Model, state: State) -> Circuit:
     """Draw a network from the posterior given the state.
 
-    Components of an infinite mixture that are out of reach, a hundredth of a row's worth, are left
-    out.
+    Components of an infinite mixture that are below the slice, a hundredth of a row's worth, are
+    left out.
     """
     active = draw_active_components(key.generator(sweep, Stream.COMPONENTS), model, state)
     return draw_parameters(key, sweep, model, active)

@@ -1,14 +1,15 @@
-"""Chains at several temperatures that exchange their networks, and the evidence along the way.
+"""Parallel tempering: replicas of a chain at several temperatures that exchange configurations.
 
-At power t the densities of cells are raised to t: rung 0 is the prior, the last rung the posterior.
-All conditionals stay in closed form, since the power only scales the statistics of leaves. With z
-and s summed out, the normaliser Z(t) of a rung satisfies, for networks φ = (y, w, θ, ω, α, …),
+At inverse temperature t, a *power*, the densities of cells are raised to t: power 0 is the prior,
+power 1 the posterior. All conditionals stay in closed form, since the power only scales the
+statistics of leaves. A *configuration* is a network with drawn parameters, φ = (y, w, θ, ω, α, …),
+z and s summed out. The normaliser Z(t) satisfies
 
     Z(t') / Z(t) = E_t[ exp(L(φ; t') − L(φ; t)) ],   L(φ; t) = Σ_n log Σ_z w_z ∏_d p(x_nd | θ_z)^t,
 
-and Z(1) is the model evidence. Neighbouring rungs give this ratio from both sides; bridge sampling
-(Bennett, 1976; Meng and Wong, 1996) joins the two. The same differences decide whether neighbours
-exchange their networks, which lets the posterior's chain leave a mode through the prior.
+and Z(1) is the model evidence. Neighbouring replicas give this ratio from both sides; bridge
+sampling joins the two. The same differences decide by Metropolis's rule whether neighbours exchange
+their configurations, which lets the posterior's chain leave a mode through the prior.
 """
 
 from __future__ import annotations
@@ -32,19 +33,19 @@ from bayesspn.model.circuit import Circuit
 from bayesspn.model.generative import Hyper, Model, draw_hyper
 from bayesspn.numerics.random_numbers import Key, Stream
 
-#: Chains of a run are numbered below this; rungs of a ladder continue the numbers above it.
+#: Chains of a run are numbered below this; replicas of a ladder continue the numbers above it.
 _MOST_CHAINS = 1 << 20
 
 #: Share of exchanges between neighbours that may be refused.
 _REFUSED = 0.4
 
-#: Logarithmic distance of the powers of a chain's rungs in the beginning, the smallest power, and
-#: how readily they move: a gain that is limited at first and then falls with the number of sweeps.
+#: Logarithmic distance of the powers of replicas in the beginning, the smallest power, and how
+#: readily they move: a gain that is limited at first and then falls with the number of sweeps.
 _FIRST_GAP = 0.1
 _SMALLEST_POWER = 1e-3
 _LARGEST_GAIN, _GAIN = 0.5, 10.0
 
-#: Rungs are denser near the prior, where little data changes much.
+#: Replicas are denser near the prior, where little data changes much.
 _BEND = 4.0
 
 
@@ -56,7 +57,7 @@ class Configuration(NamedTuple):
 
 
 class Differences(NamedTuple):
-    """Log-likelihoods of neighbouring rungs' networks at each other's power, per sweep.
+    """Log-likelihoods of neighbouring replicas' networks at each other's power, per sweep.
 
     Attributes
     ----------
@@ -79,11 +80,11 @@ class Ladder:
     model : Model
         A finite one.
     key : Key
-        The last rung's random numbers; other rungs have keys derived from it.
+        The last replica's random numbers; other replicas have keys derived from it.
     powers : ndarray of shape (replicas,)
         Ascending, the last one 1.
     states : tuple of State
-        Of all rungs. One at power 0 draws from the prior whatever its state.
+        Of all replicas. One at power 0 draws from the prior whatever its state.
     sweep : int
         Sweeps done.
     """
@@ -95,7 +96,7 @@ class Ladder:
     sweep: int = 0
 
     def replica_key(self, replica: int) -> Key:
-        """Random numbers of a rung."""
+        """Random numbers of a replica."""
         steps = len(self.powers) - 1 - replica
         return Key(self.key.seed, self.key.chain + steps * _MOST_CHAINS)
 
@@ -105,7 +106,7 @@ def start_ladder(key: Key, model: Model, shards: Shards, replicas: int) -> Ladde
     if model.infinite:
         raise ValueError("tempering needs a finite model")
     if replicas < 2:
-        raise ValueError(f"a ladder needs at least 2 rungs, got {replicas}")
+        raise ValueError(f"a ladder needs at least 2 replicas, got {replicas}")
     powers = np.linspace(0.0, 1.0, replicas) ** _BEND
     return Ladder(model, key, powers, (start_state(key, model, shards),) * replicas)
 
@@ -113,14 +114,14 @@ def start_ladder(key: Key, model: Model, shards: Shards, replicas: int) -> Ladde
 def climb(
     ladder: Ladder, shards: Shards, sweeps: int
 ) -> tuple[Ladder, Differences, tuple[tuple[State, SweepInfo], ...]]:
-    """Do sweeps on all rungs, with exchanges between neighbours.
+    """Do sweeps on all replicas, with exchanges between neighbours.
 
     Returns
     -------
     Ladder
     Differences
     tuple of (State, SweepInfo)
-        What the last rung, the posterior's, went through.
+        What the last replica, the posterior's, went through.
     """
     up, down, top = [], [], []
     for _ in range(sweeps):
@@ -149,7 +150,7 @@ def _sweep(ladder: Ladder, shards: Shards) -> tuple[Ladder, Differences, SweepIn
     )
     differences = Differences(above - own[:-1], below - own[1:])
     uniforms = ladder.key.generator(sweep, Stream.EXCHANGES).random(len(powers) - 1)
-    # pairs of even and odd rungs in turn
+    # pairs of even and odd replicas in turn
     for replica in range(sweep % 2, len(powers) - 1, 2):
         if np.log(uniforms[replica]) < differences.up[replica] + differences.down[replica]:
             configurations[replica], configurations[replica + 1] = (
@@ -167,7 +168,7 @@ def _sweep(ladder: Ladder, shards: Shards) -> tuple[Ladder, Differences, SweepIn
 
 
 def _draw_configuration(ladder: Ladder, replica: int, sweep: int) -> Configuration:
-    """Draw the network of a rung given its state, from the prior at power 0."""
+    """Draw the network of a replica given its state, from the prior at power 0."""
     key, model, power = ladder.replica_key(replica), ladder.model, float(ladder.powers[replica])
     if power == 0.0:
         rng = key.generator(sweep, Stream.START)
@@ -189,9 +190,9 @@ def _at_power(circuit: Circuit, power: float) -> Circuit:
 
 
 def adapt(ladder: Ladder, differences: Differences, most: int) -> Ladder:
-    """Place rungs so that neighbours exchange networks equally often, as many as it takes.
+    """Place replicas so that neighbours exchange networks equally often, as many as it takes.
 
-    New rungs begin where the nearest old one stands.
+    New replicas begin where the nearest old one stands.
     """
     length = _lengths(differences)
     replicas = int(np.clip(np.ceil(length[-1] / _REFUSED) + 1, 4, most))
@@ -256,10 +257,10 @@ def sweep_with_replicas(
 
 
 def _lengths(differences: Differences) -> Array:
-    """Distances of rungs from the first: shares of exchanges refused, added up; (rungs,).
+    """Distances of replicas from the first: shares of exchanges refused, added up; (replicas,).
 
-    They hardly depend on where rungs are (Syed et al., 2022), unless all are refused; then placing
-    more rungs and looking again helps.
+    They hardly depend on where replicas are (Syed et al., 2022), unless all are refused; then more
+    replicas help.
     """
     accepted = np.exp(np.minimum(0.0, differences.up + differences.down)).mean(axis=0)
     return np.concatenate([[0.0], np.cumsum(np.maximum(1.0 - accepted, 1e-3))])
@@ -272,7 +273,7 @@ def _place(ladder: Ladder, length: Array, places: Array) -> Ladder:
 
 
 def log_ratios(differences: Differences) -> Array:
-    """Log Z(t_{k+1}) − log Z(t_k) of all neighbours; shape (rungs − 1,)."""
+    """Log Z(t_{k+1}) − log Z(t_k) of all neighbours; shape (replicas − 1,)."""
     pairs = zip(differences.up.T, differences.down.T, strict=True)
     return np.array([bridge(up, down) for up, down in pairs])
 

@@ -38,7 +38,7 @@ class Stream(IntEnum):
     COMPONENTS = 6
     ROWS = 7
     EXCHANGES = 8
-    PINS = 9
+    FIXED_ROWS = 9
 
 
 @dataclass(frozen=True)

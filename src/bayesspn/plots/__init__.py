@@ -24,14 +24,14 @@ except ImportError:
         "plots need matplotlib: install it with  pip install 'bayesspn[plots]'"
     ) from None
 
-from bayesspn.plots.chains import ranks, trace
-from bayesspn.plots.checks import check_column, check_pair
-from bayesspn.plots.columns import density
-from bayesspn.plots.dependences import dependence
-from bayesspn.plots.graph_evidence import evidence
-from bayesspn.plots.holes import filled, missing
-from bayesspn.plots.pairs import conditional_map
-from bayesspn.plots.region_graphs import graph
+from bayesspn.plots._chains import ranks, trace
+from bayesspn.plots._checks import check_column, check_pair
+from bayesspn.plots._columns import density
+from bayesspn.plots._dependence import dependence
+from bayesspn.plots._evidence import evidence
+from bayesspn.plots._graphs import graph
+from bayesspn.plots._missing import filled, missing
+from bayesspn.plots._pairs import conditional_map
 
 __all__ = [
     "check_column",

@@ -99,13 +99,21 @@ def expected_value(view: View, position: int, interval: float | None) -> Any:
         exact = decode_number(float(view.given[position]), column)  # type: ignore[arg-type]
         return exact if interval is None else Answer(exact, exact, exact)
     whole, first, _ = view.conditional.moments(position) @ view.conditional.weights_of_draws
-    value = decode_number(first / whole, column)
+    value = decode_number(_within_range(view, position, first / whole), column)
     if interval is None:
         return value
     parts = view.drawn_conditional.moments(position)
     with np.errstate(invalid="ignore", divide="ignore"):
-        low, high = spread_draws(parts[1] / parts[0], interval)
-    return Answer(value, decode_number(low, column), decode_number(high, column))
+        means = _within_range(view, position, parts[1] / parts[0])
+    low, high = (decode_number(end, column) for end in spread_draws(means, interval))
+    return Answer(value, low, high)
+
+
+def _within_range(view: View, position: int, means: Any) -> Any:
+    """Means of a column's plausible range lie in it, rounding around huge numbers aside."""
+    if position in view.given:
+        return means
+    return np.clip(means, *view.posterior.model.leaves.columns[position].plausible)
 
 
 def column_quantile(view: View, position: int, level: float, interval: float | None) -> Any:

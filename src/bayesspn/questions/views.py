@@ -128,11 +128,11 @@ class View:
         """
         return self._add_given(read_given(given, self.shown))
 
-    def _add_given(self, given: Mapping[int, float | ValueSet]) -> View:
-        if not given:
+    def _add_given(self, more: Mapping[int, float | ValueSet]) -> View:
+        if not more:
             return self
         given = dict(self.given)
-        for place, value in given.items():
+        for place, value in more.items():
             column = self.columns[place]
             if self.constant(column):
                 continue  # which is known anyway

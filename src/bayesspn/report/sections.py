@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from bayesspn import plots
-from bayesspn.plots.checks import compare_column
+from bayesspn.plots._checks import compare_column
 from bayesspn.questions.wording import describe_agreement, show
 from bayesspn.report.figures import picture
 from bayesspn.report.markup import Markup, datum, element, join, table

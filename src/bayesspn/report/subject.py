@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from bayesspn.plots.checks import draw_tables, thin_rows
-from bayesspn.plots.models import as_frame, check_model
+from bayesspn.plots._checks import draw_tables, thin_rows
+from bayesspn.plots._inputs import as_frame, check_model
 from bayesspn.questions.events import QuestionError
 from bayesspn.questions.wording import count
 from bayesspn.tables.encoding import encode_some

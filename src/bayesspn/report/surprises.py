@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bayesspn.plots.checks import thin_rows
-from bayesspn.plots.models import as_frame
+from bayesspn.plots._checks import thin_rows
+from bayesspn.plots._inputs import as_frame
 from bayesspn.questions.events import QuestionError
 from bayesspn.questions.wording import count, percent, show
 from bayesspn.report.markup import Markup, datum, element, join, table

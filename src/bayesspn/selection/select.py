@@ -199,6 +199,7 @@ def select_graph(
 
     Examples
     --------
+    >>> from bayesspn import BayesianSPN, RegionGraph
     >>> rng = np.random.default_rng(0)
     >>> x = rng.integers(0, 2, size=(30, 1))
     >>> X = np.hstack([x, x])  # two columns that are always equal

@@ -1,20 +1,20 @@
-"""Model evidence along a path from the posterior to the prior on which rows are pinned to trees.
+"""Model evidence by bridge sampling along a path on which the assignments of rows are fixed.
 
 Let (z*, s*) be the trees and likelihood families of all rows in one draw of a chain. Then
 
     p(x) = p(x, z*, s*) / p(z*, s* | x),
 
 and both sides fall into steps between distributions that differ by a few rows. On the way to the
-denominator rows are pinned to (z*, s*) part by part while the others stay free: a step from φ given
-fewer pins to φ given more has f(φ) = Σ log p(z*_n, s*_n | x_n, φ). On the way to the numerator all
-rows are pinned, w, θ and ω are integrated out, and rows are taken away part by part until the prior
-of scope and hyper-parameters is left. Bridge sampling gives every step's ratio.
+denominator rows are fixed at (z*, s*) part by part while the others stay free: a step from φ given
+fewer fixed rows to φ given more has f(φ) = Σ log p(z*_n, s*_n | x_n, φ). On the way to the
+numerator all rows are fixed, w, θ and ω are integrated out, and rows are removed part by part until
+the prior of scope and hyper-parameters is left. Bridge sampling gives every step's ratio.
 
 Tempering would be another path, but components of a mixture form and dissolve on it as ice and
 water do, and its chains hang behind on either side by hundreds of nats. Here they never dissolve:
-rows that are pinned hold them together (compare Chib, 1995). Their names are another matter: the
-first rows to be pinned are those that between them visit all nodes that z* uses, and what
-the chain would say if it visited all names is worked out; see `label_symmetry`.
+rows that are fixed hold them together (compare Chib, 1995). Label switching is another matter: the
+first rows to be fixed are those that between them visit all nodes that z* uses, and the average
+over the labels that no row has fixed yet is worked out exactly; see `label_symmetry`.
 """
 
 from __future__ import annotations
@@ -52,10 +52,10 @@ from bayesspn.numerics.random_numbers import Key, Stream
 from bayesspn.rows.encoded import EncodedRows
 from bayesspn.scopes import Scope
 
-#: Sweeps by which a chain gets used to further pins, beyond those that are looked at.
+#: Sweeps by which a chain gets used to further fixed rows, beyond those that are looked at.
 _SETTLING = 1
 
-#: Sweeps of all steps that pin one row each, on either way, unless there are more of these steps.
+#: Sweeps of all steps that fix one row each, on either way, unless there are more of these steps.
 _FIRST_VISIT_SWEEPS = 1000
 
 #: Standard deviation of f that a step should have. Longer steps are fewer, and their errors in all
@@ -95,7 +95,7 @@ def estimate_log_evidence(
         A finite one.
     rows : EncodedRows
     sweeps : int
-        Sweeps of the chain before rows are pinned.
+        Sweeps of the chain before rows are fixed.
     each : int
         Sweeps of every step that are looked at, on either way.
     """
@@ -120,8 +120,8 @@ def _draw_circuit(key: Key, sweep: int, model: Model, state: State) -> Circuit:
 class _Path:
     """A chain on its way from the posterior to the prior, and back.
 
-    A chain that has just got further pins is still a little behind, one that has lost some a little
-    ahead: draws of both ways together make up for that.
+    A chain that has just got further fixed rows is still a little behind, one that has lost some a
+    little ahead: draws of both ways together make up for that.
     """
 
     def __init__(
@@ -136,7 +136,7 @@ class _Path:
     ) -> None:
         self.key, self.model, self.rows, self.fixed = key, model, rows, fixed
         self.state, self.sweep, self.each = state, sweep, each
-        rng = key.generator(sweep, Stream.PINS)
+        rng = key.generator(sweep, Stream.FIXED_ROWS)
         self.edges = compiled.draw_trees(fixed.circuit, rows, fixed.address, np.float32)[0]
         order = rng.permutation(rows.n_rows)
         first = first_visits(model.graph, self.edges[order])
@@ -145,7 +145,7 @@ class _Path:
         self.labels = FixedLabels(model.graph, self.edges[order[first]])
 
     def fix_rows(self) -> tuple[float, float]:
-        """Log p(z*, s* | x): pin all rows part by part, then free them."""
+        """Log p(z*, s* | x): fix all rows part by part, then free them."""
         n_rows = self.rows.n_rows
         size = max(1, n_rows // 200)
         ends = [0]
@@ -183,7 +183,7 @@ class _Path:
         return total + self._log_child_orders(), gap
 
     def _step(self, begin: int, end: int) -> Step:
-        """Pinning of rows that stand from ``begin`` to ``end`` in order."""
+        """Fixing of rows that stand from ``begin`` to ``end`` in order."""
         rows = self._rows(self.order[begin:end])
         sums = self.fixed.sums(rows)
         if begin >= self.n_first:
@@ -192,12 +192,12 @@ class _Path:
         return FirstVisitStep(self.model, rows, sums, edges, self.labels, begin)
 
     def _sample_step(
-        self, pinned: int, sums: RowSums | None, step: Step | None, last: Step | None
+        self, fixed: int, sums: RowSums | None, step: Step | None, last: Step | None
     ) -> tuple[Array, Array]:
-        """Sweeps with some rows pinned: f of the step ahead, and −f of the last one."""
-        free = self._rows(self.order[pinned:])
+        """Sweeps with some rows fixed: f of the step ahead, and −f of the last one."""
+        free = self._rows(self.order[fixed:])
         draws = self.each
-        if pinned < self.n_first:
+        if fixed < self.n_first:
             draws = int(np.clip(_FIRST_VISIT_SWEEPS // self.n_first, 1, self.each))
         up, down = [], []
         for number in range(-_SETTLING, draws):
@@ -208,11 +208,11 @@ class _Path:
                 down.append(-last.log_probability(draw, False))
         return np.array(up), np.array(down)
 
-    def _sweep(self, free: EncodedRows, pinned: RowSums | None) -> PathDraw:
+    def _sweep(self, free: EncodedRows, fixed: RowSums | None) -> PathDraw:
         self.sweep += 1
         circuit = _draw_circuit(self.key, self.sweep, self.model, self.state)
         address = Address(self.key.words(), self.sweep)
-        parts = [] if pinned is None else [pinned]
+        parts = [] if fixed is None else [fixed]
         if free.n_rows:
             parts.append(compiled.row_pass(circuit, free, address))
         sums = add_row_sums(parts)
@@ -220,7 +220,7 @@ class _Path:
         return PathDraw(circuit, address, sums, self.state)
 
     def remove_rows(self) -> tuple[float, float]:
-        """Log p(x, z*, s*) but for base measures: from all rows, pinned, to none, and back."""
+        """Log p(x, z*, s*) but for base measures: from all rows, fixed, to none, and back."""
         left = [self.rows.n_rows]
         size = max(1, left[0] // 4)
         sums = self.fixed.sums(self.rows)
@@ -255,7 +255,7 @@ class _Path:
     def _sample_removal(
         self, sums: RowSums, fewer: RowSums | None, more: RowSums | None
     ) -> tuple[Array, Array]:
-        """Sweeps given pinned rows: log ratios of the density of fewer and of more to theirs."""
+        """Sweeps given fixed rows: log ratios of the density of fewer and of more to theirs."""
         up, down = [], []
         for number in range(-_SETTLING, _FIXED_SWEEPS * self.each):
             self.sweep += 1
@@ -276,7 +276,7 @@ class _Path:
         self.state = state._replace(hyper=hyper)
 
     def _log_joint(self, sums: RowSums) -> float:
-        """Log density of pinned rows given y and hyper-parameters; w, θ and ω integrated out."""
+        """Log density of fixed rows given y and hyper-parameters; w, θ and ω integrated out."""
         hyper = self.state.hyper
         evidence = region_log_marginals(self.rows.codebook, hyper, sums)
         leaf_regions = self.state.scope.leaf_regions.astype(np.int64)

@@ -20,18 +20,18 @@ from bayesspn.numerics.random_numbers import Key
 from bayesspn.numerics.threads import call_with_threads
 from bayesspn.rows.encoded import EncodedRows
 
-#: Sweeps before rows are pinned for one sweep of a step, and the least of the latter.
+#: Sweeps before rows are fixed for one sweep of a step, and the least of the latter.
 _EACH = 80
 _LEAST_EACH = 2
 
 #: Share of the gap between the ways there and back that may be left in their mean, all runs alike.
 _LEFT_OVER = 0.03
 
-#: Rungs of a ladder to begin with, and sweeps of the rounds that place them.
+#: Replicas of a ladder to begin with, and sweeps of the rounds that place them.
 _FIRST_REPLICAS = 8
 _PILOTS = (12, 16, 20, 24)
 
-#: Share of the sweeps that rungs get to settle once they are placed.
+#: Share of the sweeps that replicas get to settle once they are placed.
 _SETTLING = 0.5
 
 #: Parts of a run whose disagreement is the standard error.
@@ -69,7 +69,7 @@ def bridge_evidence(
     sweeps: int = 320,
     n_jobs: int | None = None,
 ) -> LogEvidence:
-    """Estimate the evidence on a path on which rows are pinned to trees and then taken away.
+    """Estimate the evidence on a path on which rows are fixed at trees and then removed.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def bridge_evidence(
     runs : int, default=4
         Independent chains, whose agreement gives the standard error.
     sweeps : int, default=320
-        Sweeps of a chain before rows are pinned; every step of the path has an
+        Sweeps of a chain before rows are fixed; every step of the path has an
         eightieth of them on either way.
     n_jobs : int, default=None
         Chains side by side, as joblib counts them.
@@ -167,9 +167,9 @@ def tempered_evidence(
     runs : int, default=2
         Independent ladders, whose agreement is part of the standard error.
     sweeps : int, default=80
-        Sweeps of every rung, after those that find the rungs' places.
+        Sweeps of every replica, after those that find the replicas' places.
     replicas : int, default=48
-        Most rungs of a ladder; fewer are used where fewer do.
+        Most replicas of a ladder; fewer are used where fewer do.
     n_jobs : int, default=None
         Ladders that run side by side, as joblib counts them.
 

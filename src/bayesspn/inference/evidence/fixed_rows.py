@@ -1,4 +1,4 @@
-"""Rows that are pinned to trees, and how probable their pins are: the steps of `pinning`."""
+"""Rows whose assignments are fixed, and how probable these are: the steps of `bridge_path`."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from bayesspn.rows.encoded import EncodedRows
 
 
 class FixedAssignments(NamedTuple):
-    """Where rows are pinned to: what a network draws for them at an address."""
+    """Where rows are fixed to: what a network draws for them at an address."""
 
     circuit: Circuit
     address: Address
 
     def sums(self, rows: EncodedRows) -> RowSums:
-        """Counts and statistics of rows at their pins."""
+        """Counts and statistics of rows at their fixed assignments."""
         return compiled.row_pass(self.circuit, rows, self.address)
 
 
@@ -42,15 +42,15 @@ class PathDraw(NamedTuple):
 
 @dataclass(frozen=True)
 class RevisitStep:
-    """Rows whose trees visit no nodes but those of rows that were pinned before."""
+    """Rows whose trees visit no nodes but those of rows that were fixed before."""
 
     rows: EncodedRows
     sums: RowSums
 
     def log_probability(self, draw: PathDraw, free: bool) -> float:
-        """Log probability of the pins given the network."""
-        pinned = log_fixed_density(draw.circuit, self.rows, self.sums)
-        return pinned - from_fixed_point(compiled.fixed_log_likelihood(draw.circuit, self.rows))
+        """Log probability of the fixed assignments given the network."""
+        fixed = log_fixed_density(draw.circuit, self.rows, self.sums)
+        return fixed - from_fixed_point(compiled.fixed_log_likelihood(draw.circuit, self.rows))
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class FirstVisitStep:
     number: int
 
     def log_probability(self, draw: PathDraw, free: bool) -> float:
-        """Log probability of the pin given other rows' trees and y, averaged over names.
+        """Log probability of the fix given other rows' trees and y, averaged over names.
 
         ``free`` says whether the row still is.
         """
@@ -83,8 +83,8 @@ class FirstVisitStep:
         circuit = predictive_circuit(self.model, state)
         x = self.rows.values(self.rows.sorted_ids[0])[0]
         values, log_base = fixed_leaf_values(circuit, x, self.sums)
-        pinned = log_label_averaged(circuit, values, self.edges, self.labels, self.number)
-        return pinned - log_base - float(compiled.log_likelihood(circuit, self._alone())[0])
+        fixed = log_label_averaged(circuit, values, self.edges, self.labels, self.number)
+        return fixed - log_base - float(compiled.log_likelihood(circuit, self._alone())[0])
 
     def _alone(self) -> EncodedRows:
         """The row as the first and only one."""
@@ -97,7 +97,7 @@ Step = RevisitStep | FirstVisitStep
 
 
 def log_fixed_density(circuit: Circuit, rows: EncodedRows, sums: RowSums) -> float:
-    """Log density of pinned rows given a network, up to the base measures of their cells.
+    """Log density of fixed rows given a network, up to the base measures of their cells.
 
     These are the same on both parts of the path, and cancel.
     """

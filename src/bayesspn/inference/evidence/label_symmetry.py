@@ -1,14 +1,14 @@
-"""Probability of trees up to the names of nodes.
+"""Label switching, worked out exactly: probabilities of trees averaged over labels of nodes.
 
-Partitions of a region, and nodes of a region, can change their names without changing the model, so
-the posterior has a copy of every mode for every way to name them. A chain stays with one. What it
-would say if it visited all of them is known nevertheless: the probability of a tree, averaged over
-the names that no earlier tree has fixed, is that of all trees which differ from it in free names
-only, divided by their number.
+Partitions of a region, and nodes of a region, can be relabelled without changing the model, so the
+posterior has a copy of every mode for every labelling. A chain stays with one. What it would say if
+it visited all of them is known nevertheless: the probability of a tree, averaged over the labels
+that no earlier tree has fixed, is that of all trees which differ from it in free labels only,
+divided by their number.
 
 `FixedLabels` knows which tree is the first to visit a partition or node; `log_label_averaged` gives
 that average for a tree given those before it. `first_visits` and
-`distinguishable_children` say which trees are the first to fix a name, and where trees know one
+`distinguishable_children` say which trees are the first to fix a label, and where trees know one
 child of a partition from another.
 """
 
@@ -27,7 +27,7 @@ from bayesspn.model.circuit import Circuit
 
 
 class FixedLabels:
-    """Names that trees fix, one tree after the other.
+    """Labels that trees fix, one tree after the other.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ class FixedLabels:
 def log_label_averaged(
     circuit: Circuit, at_leaves: Array, edges: IntArray, labels: FixedLabels, tree: int
 ) -> float:
-    """Log probability of a row and its tree, averaged over names that are free.
+    """Log probability of a row and its tree, averaged over labels that are free.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ def log_label_averaged(
         The tree.
     labels : FixedLabels
     tree : int
-        Number of the tree: names that earlier ones fix are not free.
+        Number of the tree: labels that earlier ones fix are not free.
     """
     walk = _Walk(circuit, at_leaves, edges, labels, tree)
     value, log_count = walk.sum_below(0, 0, 0)
@@ -196,7 +196,7 @@ def distinguishable_children(graph: RegionGraph, edges: IntArray) -> list[NDArra
     """Whether trees tell the children of a partition apart; shape (partitions,) per level.
 
     They do not if what trees do in one child follows from what they do in the other, and the other
-    way round: then other names undo a change of places.
+    way round: then other labels undo a change of places.
     """
     result = []
     first = 0

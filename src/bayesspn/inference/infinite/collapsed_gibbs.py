@@ -1,4 +1,6 @@
-"""The move of single rows to a component, new ones included, with all parameters integrated out.
+"""Collapsed Gibbs of single rows: the component of a row given all others, new ones included.
+
+All parameters are integrated out.
 
 Nothing is known of a new component, so that a row's density under it is the product of its cells'
 prior predictive densities, whatever the scope. Components that are drawn before any row has seen

@@ -1,4 +1,4 @@
-"""A move that splits and merges components: they exchange what hangs below their root partitions.
+"""The split–merge move: components swap what hangs below their root partitions.
 
 Two blocks (see `infinite.components`) of different components change places, rows and all.
 What is below a block does not notice, so the ratio of the probabilities before and after is a
@@ -22,10 +22,10 @@ _TRIALS = 4
 
 
 def split_merge_blocks(rng: np.random.Generator, model: Model, state: State) -> State:
-    """Try exchanges of blocks between components, with shares and weights integrated out.
+    """Propose swaps of blocks between components, with shares and weights integrated out.
 
     Every trial adds a component without rows, whose scope is drawn from the prior, picks two blocks
-    of different components at random, and accepts their exchange by Metropolis and Hastings' rule;
+    of different components at random, and accepts the swap by Metropolis and Hastings' rule;
     components without rows are then dropped.
 
     Parameters

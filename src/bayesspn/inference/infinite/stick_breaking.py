@@ -9,7 +9,7 @@ that has rows is among them; a sweep in which one is not leaves the rows where t
 
 This is the distributed slice sampler of Ge et al. (2015) with one slice for all rows in place of
 one for each. Nothing has to be remembered of a row from sweep to sweep, rows may move to any
-component in reach, and workers that hold rows are as simple as those of a finite model.
+active component, and workers that hold rows are as simple as those of a finite model.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from bayesspn.inference.slice_sampling import draw_slices
 from bayesspn.model.generative import Learned, Model
 from bayesspn.numerics.gamma_variates import draw_log_gamma
 
-#: Rows' worth of share below which a component is out of reach. Smaller means more components
+#: Rows' worth of share below which a component is below the slice. Smaller means more components
 #: without rows in every sweep, larger more sweeps in which rows stay where they are: a component
-#: with one row is out of reach in one sweep of a hundred.
+#: with one row is below the slice in one sweep of a hundred.
 _SLICE = 0.01
 
 
 def smallest_share(rows: int) -> float:
-    """Share that a component in reach exceeds."""
+    """Share that an active component exceeds."""
     return _SLICE / rows
 
 

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 
 from bayesspn.arrays import Array
-from bayesspn.plots.models import as_frame, check_model, column_of
-from bayesspn.plots.shapes import Shape, shape_of
-from bayesspn.plots.style import (
+from bayesspn.plots._inputs import as_frame, check_model, column_of
+from bayesspn.plots._shapes import Shape, shape_of
+from bayesspn.plots._style import (
     BLACK,
     DIFFERENCES,
     ORANGE,

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesspn.arrays import Array
-from bayesspn.plots.models import check_model, column_of, matching_rows
-from bayesspn.plots.shapes import Shape, shape_of
-from bayesspn.plots.style import (
+from bayesspn.plots._inputs import check_model, column_of, matching_rows
+from bayesspn.plots._shapes import Shape, shape_of
+from bayesspn.plots._style import (
     BLUE,
     PALE,
     SKY,

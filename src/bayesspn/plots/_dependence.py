@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from bayesspn.plots.models import check_model
-from bayesspn.plots.style import SHARES, explain, labels, make_axes
+from bayesspn.plots._inputs import check_model
+from bayesspn.plots._style import SHARES, explain, labels, make_axes
 
 if TYPE_CHECKING:
     from bayesspn.estimators.joint import JointEstimator

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from bayesspn.arrays import Array
-from bayesspn.plots.style import label, write_ticks
+from bayesspn.plots._style import label, write_ticks
 from bayesspn.tables import Schema
 from bayesspn.tables.schema import ColumnSchema
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesspn.arrays import Array
-from bayesspn.plots.columns import describe_given
-from bayesspn.plots.models import as_frame, check_model, column_of, matching_rows
-from bayesspn.plots.shapes import Shape, shape_of
-from bayesspn.plots.style import SHARES, explain, label, make_axes
+from bayesspn.plots._columns import describe_given
+from bayesspn.plots._inputs import as_frame, check_model, column_of, matching_rows
+from bayesspn.plots._shapes import Shape, shape_of
+from bayesspn.plots._style import SHARES, explain, label, make_axes
 from bayesspn.questions.events import QuestionError
 
 if TYPE_CHECKING:

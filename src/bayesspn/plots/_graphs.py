@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesspn.arrays import Array
-from bayesspn.plots.models import check_model
-from bayesspn.plots.style import BLACK, BLUE, GREY, ORANGE, explain, label, labels, make_axes
+from bayesspn.plots._inputs import check_model
+from bayesspn.plots._style import BLACK, BLUE, GREY, ORANGE, explain, label, labels, make_axes
 
 if TYPE_CHECKING:
     from bayesspn.estimators.joint import JointEstimator

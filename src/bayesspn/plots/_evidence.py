@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bayesspn.plots.style import BLUE, GREY, ORANGE, clean, explain, make_axes, write_ticks
+from bayesspn.plots._style import BLUE, GREY, ORANGE, clean, explain, make_axes, write_ticks
 
 
 def evidence(table: pd.DataFrame, *, ax: Any = None) -> Any:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesspn.estimators.imputation import fill_drawn
-from bayesspn.plots.checks import thin_rows
-from bayesspn.plots.models import as_frame, check_model, column_of
-from bayesspn.plots.shapes import shape_of
-from bayesspn.plots.style import (
+from bayesspn.plots._checks import thin_rows
+from bayesspn.plots._inputs import as_frame, check_model, column_of
+from bayesspn.plots._shapes import shape_of
+from bayesspn.plots._style import (
     BLUE,
     ORANGE,
     PALE,

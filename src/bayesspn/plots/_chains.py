@@ -9,8 +9,8 @@ from scipy.stats import binom, rankdata
 
 from bayesspn.arrays import Array
 from bayesspn.estimators.diagnostics import invariants
-from bayesspn.plots.models import check_model
-from bayesspn.plots.style import CHAINS, GREY, PALE, add_legend, clean, explain, label, make_axes
+from bayesspn.plots._inputs import check_model
+from bayesspn.plots._style import CHAINS, GREY, PALE, add_legend, clean, explain, label, make_axes
 
 if TYPE_CHECKING:
     from bayesspn.estimators.joint import JointEstimator
