@@ -3,9 +3,25 @@
 from __future__ import annotations
 
 import logging
+import os
 
 import numba
 import pytest
+from hypothesis import HealthCheck, settings
+
+# the same examples on every run and every machine; a file of properties takes seconds
+settings.register_profile(
+    "same",
+    derandomize=True,
+    deadline=None,
+    max_examples=100,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+# HYPOTHESIS_PROFILE=many: other examples every time, and many of them
+settings.register_profile(
+    "many", settings.get_profile("same"), derandomize=False, max_examples=3_000, database=None
+)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
 
 
 @pytest.fixture(autouse=True)

@@ -35,8 +35,8 @@ def test_the_probability_of_an_event(run, document, model):
 
 def test_expectations(run, document, model):
     answer = model.expectation("income", "age = 40", interval=0.9)
-    for evidence in (["| age = 40"], ["--given", "age = 40"]):
-        found = document("ask", "@m.bspn", *evidence, "--expectation", "income")
+    for given in (["| age = 40"], ["--given", "age = 40"]):
+        found = document("ask", "@m.bspn", *given, "--expectation", "income")
         assert found == {
             "kind": "expectation",
             "column": "income",

@@ -119,7 +119,7 @@ class Visit:
         return self.page.locator("#problem").inner_text()
 
     def judgement(self) -> str:
-        """What is said about the evidence, once it has been judged."""
+        """What is said about what is given, once it has been judged."""
         deadline = time.monotonic() + 20
         while (text := self.page.locator("#judgement").inner_text()) == "…":
             assert time.monotonic() < deadline

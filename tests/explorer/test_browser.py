@@ -215,7 +215,7 @@ def test_bad_input_is_answered_in_words_and_changes_nothing(visit, model):
     assert visit.page.locator("#problem").is_hidden()
 
 
-def test_a_link_carries_the_evidence(visit, browser, explorer, model):
+def test_a_link_carries_what_is_given(visit, browser, explorer, model):
     with visit.settling():
         visit.card(SEX).locator("button[data-code='1']").click()
     with visit.settling():
@@ -249,7 +249,7 @@ def test_answers_are_exported_as_csv_and_python(visit, model, tmp_path, monkeypa
     np.testing.assert_allclose(names["answers"]["ill"]["probability"], told)
 
 
-def test_synthetic_rows_are_drawn_under_the_evidence(visit, model):
+def test_synthetic_rows_are_drawn_given_what_is_known(visit, model):
     with visit.settling():
         visit.card(SEX).locator("button[data-code='1']").click()
     visit.page.locator("#samples-panel summary").click()
@@ -268,7 +268,7 @@ def test_synthetic_rows_are_drawn_under_the_evidence(visit, model):
     assert "must be a whole number" in visit.problem()
 
 
-def test_a_row_shows_its_surprising_cells_and_becomes_evidence(visit, model, table):
+def test_a_row_shows_its_surprising_cells_and_can_be_given(visit, model, table):
     odd = table.drop(columns="stay")
     odd.loc[5, "income"] = 3_000.0
     visit.page.locator("#rows-panel summary").click()
@@ -281,7 +281,7 @@ def test_a_row_shows_its_surprising_cells_and_becomes_evidence(visit, model, tab
     visit.page.wait_for_selector("#cells li")
     first = visit.page.locator("#cells li").first
     assert first.inner_text().startswith("income: 3000.0 – only one in")
-    assert "strange" in first.get_attribute("class")
+    assert "surprising" in first.get_attribute("class")
     with visit.settling():
         visit.page.locator("#use-row").click()
     assert visit.page.locator("#known li").count() == 7

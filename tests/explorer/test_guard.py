@@ -103,14 +103,14 @@ def test_requests_of_other_sites_are_refused(client, headers, address):
 
 def test_own_requests_are_answered(client):
     headers = {"origin": f"http://{HOST}", "sec-fetch-site": "same-origin"}
-    assert client.post("api/ask", body={"evidence": []}, headers=headers).status == 200
+    assert client.post("api/ask", body={"given": []}, headers=headers).status == 200
     assert client.get("", headers={"sec-fetch-site": "none"}).status == 200
 
 
 def test_forms_cannot_ask(client):
     """What another site's form could send without being asked for leave is not understood."""
     for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data"):
-        reply = client.post("api/ask", content=b'{"evidence": []}', headers={"content-type": kind})
+        reply = client.post("api/ask", content=b'{"given": []}', headers={"content-type": kind})
         assert reply.status == 415
 
 

@@ -51,20 +51,20 @@ GIVEN = [
 ]
 
 
-@pytest.mark.parametrize(("evidence", "given"), GIVEN)
-def test_answers_are_those_of_the_python_api(ask, model, session, evidence, given):
-    told = ask("ask", evidence=evidence)["columns"]
+@pytest.mark.parametrize(("entries", "given"), GIVEN)
+def test_answers_are_those_of_the_python_api(ask, model, session, entries, given):
+    told = ask("ask", given=entries)["columns"]
     asked = model.distributions(given=given, interval=0.9, cells=session.cells)
     for column, frame in zip(told, asked.values(), strict=True):
         for part in ("probability", "low", "high"):
             np.testing.assert_allclose(column[part], frame[part], rtol=1e-10)
 
 
-@pytest.mark.parametrize("evidence", [evidence for evidence, _ in GIVEN[2::3]])
-def test_the_python_call_gives_the_same_answers(ask, model, evidence, tmp_path, monkeypatch):
+@pytest.mark.parametrize("entries", [entries for entries, _ in GIVEN[2::3]])
+def test_the_python_call_gives_the_same_answers(ask, model, entries, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     model.save("people.bspn")
-    reply = ask("ask", evidence=evidence)
+    reply = ask("ask", given=entries)
     names: dict[str, object] = {}
     exec(reply["python"], names)
     for column, frame in zip(reply["columns"], names["answers"].values(), strict=True):
@@ -88,21 +88,21 @@ def test_columns_are_described_with_their_cells(client, model, session, table):
     assert first == table["seen"].min() - pd.Timedelta("12h")
 
 
-def test_evidence_is_judged(ask, model):
-    assert ask("judge", evidence=[])["words"] == "Nothing is given yet."
-    told = ask("judge", evidence=[between(AGE, "30", "40"), codes(SEX, 0)])
+def test_what_is_given_is_judged(ask, model):
+    assert ask("judge", given=[])["words"] == "Nothing is given yet."
+    told = ask("judge", given=[between(AGE, "30", "40"), codes(SEX, 0)])
     answer = model.probability({"age": (30, 40), "sex": "F"}, interval=0.9)
     assert told["probability"]["value"] == pytest.approx(answer.value)
     assert told["probability"]["high"] == pytest.approx(answer.high)
     assert "about one row in" in told["words"]
-    odd = ask("judge", evidence=[value(INCOME, "900")])
+    odd = ask("judge", given=[value(INCOME, "900")])
     assert odd["rarity"] == pytest.approx(1 / 501)
     assert "at least as unusual" in odd["words"]
     assert odd["rarity"] == model.rarity({"income": 900})
 
 
-def test_synthetic_rows_agree_with_the_evidence(ask, model):
-    told = ask("sample", evidence=[codes(SEX, 1), between(AGE, "30", "40")], rows=150, seed=3)
+def test_synthetic_rows_agree_with_what_is_given(ask, model):
+    told = ask("sample", given=[codes(SEX, 1), between(AGE, "30", "40")], rows=150, seed=3)
     rows = pd.read_csv(io.StringIO(told["csv"]))
     assert len(rows) == 150
     assert (rows["sex"] == "M").all()
@@ -114,7 +114,7 @@ def test_synthetic_rows_agree_with_the_evidence(ask, model):
 
 
 def test_answers_are_exported(ask, model):
-    text = ask("export", evidence=[codes(SEX, 1)])["csv"]
+    text = ask("export", given=[codes(SEX, 1)])["csv"]
     frame = pd.read_csv(io.StringIO(text))
     ill = frame[frame["column"] == "ill"]
     told = model.distribution("ill", {"sex": "M"})
@@ -134,9 +134,9 @@ def test_rows_of_a_table_are_looked_at(client, ask, model, table, session):
     cells = told["cells"]
     rows = odd.drop(columns="name")
     expected = model.surprise(rows[3:4])
-    strange = [cell["surprise"] for cell in cells]
-    np.testing.assert_allclose(strange[INCOME], expected["income"].iloc[0])
-    assert max(s for s in strange if s is not None) == strange[INCOME]
+    surprises = [cell["surprise"] for cell in cells]
+    np.testing.assert_allclose(surprises[INCOME], expected["income"].iloc[0])
+    assert max(s for s in surprises if s is not None) == surprises[INCOME]
     assert cells[AGE] == {
         "text": "missing",
         "surprise": None,
@@ -145,7 +145,7 @@ def test_rows_of_a_table_are_looked_at(client, ask, model, table, session):
     }
     assert cells[STAY]["text"] == "missing"
     for cell in cells:
-        ask("ask", evidence=[cell["entry"]])
+        ask("ask", given=[cell["entry"]])
     whole = {c["entry"]["column"]: c["entry"] for c in cells}
     assert whole[SEX]["kind"] == "codes"
     assert whole[INCOME] == value(INCOME, "4000.0")
@@ -170,7 +170,7 @@ def test_bad_tables_are_refused_in_words(client, name, content, words):
 
 
 @pytest.mark.parametrize(
-    ("evidence", "words"),
+    ("entries", "words"),
     [
         ([value(AGE, "forty")], "'age': 'forty' is not a number"),
         ([value(AGE, "")], "type a value first"),
@@ -189,16 +189,16 @@ def test_bad_tables_are_refused_in_words(client, name, content, words):
         ([value(AGE, "40"), value(AGE, "41")], "given twice"),
         ([{"column": 7, "kind": "missing"}], "another model"),
         ([{"column": "age", "kind": "missing"}], "names no column"),
-        ([{"column": 0, "kind": "guess"}], "no kind of evidence"),
+        ([{"column": 0, "kind": "guess"}], "no kind of entry"),
         ([{"column": 0, "kind": "value", "value": 40}], "no text"),
         ([value(AGE, "4" * 30_000)], "no text"),
         ("age = 40", "not a list"),
         ([between(VISITS, "", "-3")], "contradict|no value"),
     ],
 )
-def test_bad_evidence_is_answered_in_words(ask, evidence, words):
+def test_what_cannot_be_given_is_answered_in_words(ask, entries, words):
     for question in ("ask", "judge", "export"):
-        assert re.search(words, ask(question, 422, evidence=evidence)["error"])
+        assert re.search(words, ask(question, 422, given=entries)["error"])
 
 
 def test_questions_that_are_none_are_refused(client):
@@ -212,9 +212,7 @@ def test_questions_that_are_none_are_refused(client):
 
 @pytest.mark.parametrize(("rows", "seed"), [(0, 0), (10_001, 0), ("5", 0), (5, -1), (5, None)])
 def test_bad_numbers_of_rows_are_refused_in_words(ask, rows, seed):
-    assert (
-        "must be a whole number" in ask("sample", 422, evidence=[], rows=rows, seed=seed)["error"]
-    )
+    assert "must be a whole number" in ask("sample", 422, given=[], rows=rows, seed=seed)["error"]
 
 
 def test_what_fails_inside_is_not_shown_outside(client, monkeypatch, session, caplog):
@@ -222,7 +220,7 @@ def test_what_fails_inside_is_not_shown_outside(client, monkeypatch, session, ca
         raise RuntimeError("secret place /home/x")
 
     monkeypatch.setattr(session, "judge", fail)
-    reply = client.post("api/judge", body={"evidence": []})
+    reply = client.post("api/judge", body={"given": []})
     assert reply.status == 500
     assert "secret" not in reply.text
     assert "secret place" in caplog.text
@@ -240,7 +238,7 @@ def test_hostile_names_travel_as_text(tmp_path, monkeypatch):
     assert all(len(name) <= 300 for name in names)
     assert described.json()["columns"][0]["labels"][:4] == list(HOSTILE_NAMES[:4])
     chosen = [codes(0, 0, 4), {"column": 2, "kind": "value", "value": SCRIPT}]
-    reply = client.post("api/ask", body={"evidence": chosen}).json()
+    reply = client.post("api/ask", body={"given": chosen}).json()
     monkeypatch.chdir(tmp_path)
     session.model.save('"; import os #.bspn')
     found: dict[str, object] = {}

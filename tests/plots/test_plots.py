@@ -81,7 +81,7 @@ def test_every_kind_of_column_is_drawn_over_its_histogram(model, table, column):
     plots.check_column(model, table, column, tables=3).figure.canvas.draw()
 
 
-def test_histogram_counts_the_rows_that_agree_with_the_evidence(model, table):
+def test_histogram_counts_the_rows_that_agree_with_what_is_given(model, table):
     ax = plots.density(model, "visits", {"sex": "F"}, data=table)
     rows = int((table["sex"] == "F").sum())
     assert any(f"data, {rows} rows" in text.get_text() for text in ax.get_legend().get_texts())

@@ -27,7 +27,7 @@ from bayesspn.questions.events import QuestionError
 from bayesspn.report import build_report, write_report
 from bayesspn.report.markup import element
 from bayesspn.report.subject import Subject
-from bayesspn.report.surprises import show_strange
+from bayesspn.report.surprises import show_surprising
 
 
 class Reader(HTMLParser):
@@ -105,11 +105,11 @@ def test_answers_in_the_report_are_the_models(page, model):
             assert f"{value} (with 90 % certainty between" in text
 
 
-def test_strange_row_and_cell_are_found(model, table):
+def test_surprising_row_and_cell_are_found(model, table):
     table = table.copy()
     row = table.index[table["income"].notna()][7]
     table.loc[row, "income"] = 5_000.0
-    text = Reader(show_strange(Subject.of(model, table))).text
+    text = Reader(show_surprising(Subject.of(model, table))).text
     rows = text[text.index("The most unusual rows") : text.index("Cells that fit")]
     assert "5000" in rows
     cells = text[text.index("Cells that fit") :]

@@ -152,7 +152,7 @@ def _print(reply: _Reply, as_json: bool) -> None:
 
 @dataclass(frozen=True)
 class _Known:
-    """Evidence as it was written."""
+    """What is given, as it was written."""
 
     texts: list[str]
 
@@ -191,10 +191,10 @@ def _ask_probability(
             "and --distribution"
         )
     answer = joint.probability(question, given, interval=interval)
-    event, evidence = parse_text(question, schema)
+    event, after_bar = parse_text(question, schema)
     more = parse_text(given, schema)[0] if given is not None else []
     wanted = " and ".join(dict.fromkeys(clause.text for clause in event))
-    known = " and ".join(dict.fromkeys(clause.text for clause in [*(evidence or []), *more]))
+    known = " and ".join(dict.fromkeys(clause.text for clause in [*(after_bar or []), *more]))
     words = (
         f"The probability of {wanted}{_given(known)} is {percent(answer.value)}; "
         f"{_certainty(interval)} it lies between {percent(answer.low)} and {percent(answer.high)}."

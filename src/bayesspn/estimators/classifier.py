@@ -56,6 +56,15 @@ class SPNClassifier(ClassifierMixin, TargetEstimator):
         X : array or data frame of shape (rows, columns)
         y : array of shape (rows,)
             Classes: text, numbers or truth values.
+
+        Examples
+        --------
+        >>> from bayesspn.examples import load_patients
+        >>> table = load_patients()
+        >>> model = SPNClassifier(chains=1, burn_in=20, draws=5, random_state=0)
+        >>> model = model.fit(table[["weight", "visits"]], table["sex"])
+        >>> model.classes_.tolist()
+        ['F', 'M']
         """
         check_parameters(self)
         if y is None:
@@ -84,6 +93,18 @@ class SPNClassifier(ClassifierMixin, TargetEstimator):
         Returns
         -------
         ndarray of shape (rows, classes)
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from bayesspn.examples import load_patients
+        >>> table = load_patients()
+        >>> model = SPNClassifier(chains=1, burn_in=20, draws=5, random_state=0)
+        >>> model = model.fit(table[["weight", "visits"]], table["sex"])
+        >>> new = pd.DataFrame({"weight": [55.0, 90.0], "visits": [1, None]})
+        >>> light, heavy = model.predict_proba(new)
+        >>> bool(light[0] > heavy[0])  # the probability of the first class, F
+        True
         """
         values = self._encode_features(X)
         column = values.shape[1] - 1
@@ -92,7 +113,28 @@ class SPNClassifier(ClassifierMixin, TargetEstimator):
         return proba / proba.sum(axis=1, keepdims=True)
 
     def predict_log_proba(self, X: Any) -> Array:
-        """Log probability of every class; shape (rows, classes)."""
+        """Log probability of every class, missing cells summed out.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (rows, columns)
+
+        Returns
+        -------
+        ndarray of shape (rows, classes)
+
+        Examples
+        --------
+        >>> from bayesspn.examples import load_patients
+        >>> table = load_patients()
+        >>> model = SPNClassifier(chains=1, burn_in=20, draws=5, random_state=0)
+        >>> model = model.fit(table[["weight", "visits"]], table["sex"])
+        >>> log_proba = model.predict_log_proba(table[["weight", "visits"]])
+        >>> log_proba.shape
+        (200, 2)
+        >>> bool((log_proba <= 0).all())
+        True
+        """
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
 
@@ -106,6 +148,17 @@ class SPNClassifier(ClassifierMixin, TargetEstimator):
         Returns
         -------
         ndarray of shape (rows,)
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from bayesspn.examples import load_patients
+        >>> table = load_patients()
+        >>> model = SPNClassifier(chains=1, burn_in=20, draws=5, random_state=0)
+        >>> model = model.fit(table[["weight", "visits"]], table["sex"])
+        >>> new = pd.DataFrame({"weight": [55.0, 90.0], "visits": [1, None]})
+        >>> model.predict(new).tolist()
+        ['F', 'M']
         """
         best = self.predict_proba(X).argmax(axis=1)
         return np.asarray(self.classes_[best])

@@ -12,7 +12,7 @@ from bayesspn.arrays import Array
 from bayesspn.estimators.joint import JointEstimator
 from bayesspn.estimators.parameters import check_parameters
 from bayesspn.graphs import RegionGraph
-from bayesspn.inference.evidence.estimates import LogEvidence
+from bayesspn.inference.evidence.runs import LogEvidence
 from bayesspn.numerics.checks import check_whole
 from bayesspn.questions.interface import Questions
 from bayesspn.questions.rows import score_rows
@@ -125,6 +125,15 @@ class BayesianSPN(Questions, DensityMixin, JointEstimator):
             in one piece.
         y : ignored
             For scikit-learn's interface.
+
+        Examples
+        --------
+        >>> from bayesspn.examples import load_patients
+        >>> model = BayesianSPN(chains=1, burn_in=20, draws=5, random_state=0).fit(load_patients())
+        >>> model.schema_.names
+        ('age', 'sex', 'weight', 'ill', 'visits')
+        >>> model.posterior_.n_draws
+        5
         """
         self._fit_table(X)
         return self
@@ -238,6 +247,16 @@ class BayesianSPN(Questions, DensityMixin, JointEstimator):
         ndarray of shape (rows,)
             In the units of the table: log probabilities of discrete columns, log densities of
             others.
+
+        Examples
+        --------
+        >>> from bayesspn.examples import fitted_patients, load_patients
+        >>> model = fitted_patients()
+        >>> rows = load_patients().head(3)
+        >>> model.score_samples(rows).shape
+        (3,)
+        >>> bool((model.score_samples(rows.assign(weight=150.0)) < model.score_samples(rows)).all())
+        True
         """
         check_is_fitted(self)
         validate_data(self, X, reset=False, skip_check_array=True)
@@ -251,5 +270,13 @@ class BayesianSPN(Questions, DensityMixin, JointEstimator):
         X : array or data frame of shape (rows, columns)
         y : ignored
             For scikit-learn's interface.
+
+        Examples
+        --------
+        >>> from bayesspn.examples import fitted_patients, load_patients
+        >>> model = fitted_patients()
+        >>> rows = load_patients()
+        >>> model.score(rows.assign(weight=150.0)) < model.score(rows)  # nobody is that heavy
+        True
         """
         return float(np.mean(self.score_samples(X)))

@@ -46,6 +46,16 @@ class Diagnosed:
             ``ess_bulk`` and ``ess_tail``, and ``r_hat``: near 1 if the chains agree. Quantities
             are the log-likelihood per training row, the concentrations α (per level) and β, and
             the number of sum edges that rows go through.
+
+        Examples
+        --------
+        >>> from bayesspn.examples import fitted_patients
+        >>> model = fitted_patients()
+        >>> table = model.summary()
+        >>> table.columns.tolist()
+        ['mean', 'sd', 'low', 'high', 'ess_bulk', 'ess_tail', 'r_hat']
+        >>> table.index[0]
+        'log_likelihood'
         """
         return summarise(self._invariants(), interval)
 
@@ -63,6 +73,16 @@ class Diagnosed:
         xarray.DataTree
             Groups ``posterior`` (label-invariant quantities), ``sample_stats`` and, with X,
             ``log_likelihood``.
+
+        Examples
+        --------
+        >>> from bayesspn.examples import fitted_patients, load_patients
+        >>> model = fitted_patients()
+        >>> data = model.to_arviz(load_patients())
+        >>> sorted(data.children)
+        ['log_likelihood', 'posterior', 'sample_stats']
+        >>> data["log_likelihood"]["row"].shape  # chains, draws, rows
+        (2, 20, 200)
         """
         scores = None
         quantities = self._invariants()

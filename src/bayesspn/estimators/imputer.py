@@ -111,6 +111,14 @@ class SPNImputer(OneToOneFeatureMixin, TransformerMixin, JointEstimator):
             NaN, None, NA and NaT mark missing cells. Names of Parquet files as for `BayesianSPN`.
         y : ignored
             For scikit-learn's interface.
+
+        Examples
+        --------
+        >>> from bayesspn.examples import load_patients
+        >>> table = load_patients()
+        >>> model = SPNImputer(chains=1, burn_in=20, draws=5, random_state=0).fit(table)
+        >>> model.n_features_in_, model.posterior_.n_draws
+        (5, 5)
         """
         self._fit_table(X)
         return self
@@ -126,6 +134,17 @@ class SPNImputer(OneToOneFeatureMixin, TransformerMixin, JointEstimator):
         -------
         table of shape (rows, columns)
             Of the library of X.
+
+        Examples
+        --------
+        >>> from bayesspn.examples import load_patients
+        >>> table = load_patients()
+        >>> model = SPNImputer(chains=1, burn_in=20, draws=5, random_state=0).fit(table)
+        >>> filled = model.transform(table.head(20))
+        >>> int(table.head(20)["weight"].isna().sum()) > 0, int(filled["weight"].isna().sum())
+        (True, 0)
+        >>> filled["age"].equals(table.head(20)["age"])
+        True
         """
         return self._fill(X, fitted=False)
 
@@ -147,6 +166,15 @@ class SPNImputer(OneToOneFeatureMixin, TransformerMixin, JointEstimator):
         -------
         table of shape (rows, columns)
             Of the library of X.
+
+        Examples
+        --------
+        >>> from bayesspn.examples import load_patients
+        >>> table = load_patients()
+        >>> model = SPNImputer(chains=1, burn_in=20, draws=5, random_state=0)
+        >>> filled = model.fit_transform(table)
+        >>> bool(table.isna().any(axis=None)), bool(filled.isna().any(axis=None))
+        (True, False)
         """
         return self.fit(X)._fill(X, fitted=True)
 
@@ -173,6 +201,17 @@ class SPNImputer(OneToOneFeatureMixin, TransformerMixin, JointEstimator):
         -------
         list of m tables of shape (rows, columns)
             Each filled with a draw of the missing cells.
+
+        Examples
+        --------
+        >>> from bayesspn.examples import load_patients
+        >>> table = load_patients()
+        >>> model = SPNImputer(chains=1, burn_in=20, draws=5, random_state=0).fit(table)
+        >>> one, two = model.impute(table, m=2, random_state=0)
+        >>> one["age"].equals(two["age"])  # of which no cell was missing
+        True
+        >>> one["weight"].equals(two["weight"])
+        False
         """
         check_whole("m", m, 1)
         values = self._encode(X)

@@ -96,5 +96,15 @@ class InfiniteSPN(BayesianSPN):
         """Number of components of every draw; shape (chains, draws).
 
         Chains that were interrupted are cut to the shortest one.
+
+        Examples
+        --------
+        >>> from bayesspn.examples import load_patients
+        >>> model = InfiniteSPN(chains=1, burn_in=20, draws=5, random_state=0).fit(load_patients())
+        >>> numbers = model.n_components()
+        >>> numbers.shape
+        (1, 5)
+        >>> bool((numbers >= 1).all())
+        True
         """
         return self._invariants()["components"].astype(np.int64)

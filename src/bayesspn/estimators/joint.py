@@ -183,7 +183,20 @@ class JointEstimator(Diagnosed, BaseEstimator):
 
     @property
     def joint_(self) -> Conditional:
-        """The joint distribution that was learned: answers any question about all columns."""
+        """The joint distribution that was learned: answers any question about all columns.
+
+        Examples
+        --------
+        >>> from bayesspn import SPNRegressor
+        >>> from bayesspn.examples import load_patients
+        >>> table = load_patients()
+        >>> model = SPNRegressor(chains=1, burn_in=20, draws=5, random_state=0)
+        >>> model = model.fit(table[["ill", "age"]], table["visits"])
+        >>> model.joint_
+        Conditional('ill', 'age', 'visits')
+        >>> model.joint_.probability("visits > 3 | ill") > model.joint_.probability("visits > 3")
+        True
+        """
         check_is_fitted(self)
         return Conditional(self._whole())
 
@@ -200,6 +213,19 @@ class JointEstimator(Diagnosed, BaseEstimator):
         ----------
         path : str or path
             By custom it ends in ``.bspn``.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from bayesspn import load
+        >>> from bayesspn.examples import fitted_patients
+        >>> model = fitted_patients()
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     model.save(Path(folder, "patients.bspn"))
+        ...     again = load(Path(folder, "patients.bspn"))
+        >>> again.probability("ill | age > 60") == model.probability("ill | age > 60")
+        True
         """
         check_is_fitted(self)
         save_estimator(path, self)

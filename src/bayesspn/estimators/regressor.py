@@ -54,6 +54,17 @@ class SPNRegressor(RegressorMixin, TargetEstimator):
         X : array or data frame of shape (rows, columns)
         y : array of shape (rows,)
             Numbers.
+
+        Examples
+        --------
+        >>> from bayesspn.examples import load_patients
+        >>> table = load_patients()
+        >>> model = SPNRegressor(chains=1, burn_in=20, draws=5, random_state=0)
+        >>> model = model.fit(table[["ill", "age"]], table["visits"])
+        >>> model.schema_.names
+        ('ill', 'age', 'visits')
+        >>> model.n_features_in_
+        2
         """
         check_parameters(self)
         if y is None:
@@ -83,6 +94,20 @@ class SPNRegressor(RegressorMixin, TargetEstimator):
         mean : ndarray of shape (rows,)
         std : ndarray of shape (rows,)
             If asked for.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from bayesspn.examples import load_patients
+        >>> table = load_patients()
+        >>> model = SPNRegressor(chains=1, burn_in=20, draws=5, random_state=0)
+        >>> model = model.fit(table[["ill", "age"]], table["visits"])
+        >>> new = pd.DataFrame({"ill": [False, True], "age": [30, None]})
+        >>> mean, std = model.predict(new, return_std=True)
+        >>> bool(mean[0] < mean[1])
+        True
+        >>> bool((std > 0).all())
+        True
         """
         values = self._encode_features(X)
         column = values.shape[1] - 1
@@ -95,5 +120,5 @@ class SPNRegressor(RegressorMixin, TargetEstimator):
     def _restore(self) -> None:
         super()._restore()
         target = self.schema_.columns[-1]
-        if target.kind in ("category", "binary"):
+        if target.coded:
             raise ValueError(f"the target is of kind {target.kind}, which has no mean")

@@ -31,7 +31,7 @@ _FILES = {
             "axis.js",
             "card.js",
             "elements.js",
-            "evidence.js",
+            "given.js",
             "main.js",
             "panels.js",
             "plot.js",
@@ -71,17 +71,17 @@ def create_app(
     session = model if isinstance(model, Session) else Session(model, name)
 
     def ask(request: dict[str, Any]) -> Any:
-        return session.answer(request.get("evidence"))
+        return session.answer(request.get("given"))
 
     def judge(request: dict[str, Any]) -> Any:
-        return session.judge(request.get("evidence"))
+        return session.judge(request.get("given"))
 
     def sample(request: dict[str, Any]) -> Any:
-        frame = session.sample(request.get("evidence"), request.get("rows"), request.get("seed"))
+        frame = session.sample(request.get("given"), request.get("rows"), request.get("seed"))
         return as_rows(frame) | {"csv": as_csv(frame)}
 
     def export(request: dict[str, Any]) -> Any:
-        return {"csv": as_csv(session.export(request.get("evidence")))}
+        return {"csv": as_csv(session.export(request.get("given")))}
 
     def look(request: dict[str, Any]) -> Any:
         return session.look_at_row(request.get("row"))

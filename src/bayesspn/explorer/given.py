@@ -16,7 +16,8 @@ import math
 from collections.abc import Hashable
 from typing import Any
 
-from bayesspn.questions.events import QuestionError, read_given
+from bayesspn.questions import events
+from bayesspn.questions.events import QuestionError
 from bayesspn.tables import Schema
 from bayesspn.tables.cells import shorten
 from bayesspn.tables.schema import ColumnSchema
@@ -26,8 +27,8 @@ _LONGEST_TEXT = 20_000
 _NUMBERS = ("real", "integer", "count")
 
 
-def read_evidence(entries: Any, schema: Schema) -> dict[Hashable, Any]:
-    """Read the page's evidence.
+def read_given(entries: Any, schema: Schema) -> dict[Hashable, Any]:
+    """Read what the page says is given.
 
     Parameters
     ----------
@@ -42,7 +43,7 @@ def read_evidence(entries: Any, schema: Schema) -> dict[Hashable, Any]:
     Examples
     --------
     >>> schema = Schema((ColumnSchema("age", "integer"), ColumnSchema("ill", "binary")))
-    >>> read_evidence(
+    >>> read_given(
     ...     [
     ...         {"column": 0, "kind": "range", "low": "30", "high": ""},
     ...         {"column": 1, "kind": "value", "value": "yes"},
@@ -52,24 +53,24 @@ def read_evidence(entries: Any, schema: Schema) -> dict[Hashable, Any]:
     {'age': (30, None), 'ill': True}
     """
     if not isinstance(entries, list):
-        raise QuestionError("the evidence is not a list of entries; reload the page")
+        raise QuestionError("what is given is not a list of entries; reload the page")
     given: dict[Hashable, Any] = {}
     for entry in entries:
         column = _find_column(entry, schema)
         if column.name in given:
             raise QuestionError(f"column {shorten(column.name)} is given twice; leave one out")
         given[column.name] = _read_entry(entry, column)
-    read_given(given, schema)  # what cannot be read is refused now, in words
+    events.read_given(given, schema)  # what cannot be read is refused now, in words
     return given
 
 
 def _find_column(entry: Any, schema: Schema) -> ColumnSchema:
     position = entry.get("column") if isinstance(entry, dict) else None
     if not isinstance(position, int) or isinstance(position, bool):
-        raise QuestionError("an entry of the evidence names no column; reload the page")
+        raise QuestionError("an entry of what is given names no column; reload the page")
     if not 0 <= position < len(schema):
         raise QuestionError(
-            f"the evidence is about column {position}, but the model has {len(schema)}; the link "
+            f"column {position} is given, but the model has {len(schema)}; the link "
             "may be of another model"
         )
     return schema.columns[position]
@@ -87,7 +88,7 @@ def _read_entry(entry: dict[str, Any], column: ColumnSchema) -> Any:
             raise QuestionError(
                 f"column {shorten(column.name)}: give at least one end of the range"
             )
-        if column.kind in ("category", "binary"):
+        if column.coded:
             raise QuestionError(
                 f"column {shorten(column.name)} has categories, not ranges; choose some of them"
             )
@@ -95,7 +96,7 @@ def _read_entry(entry: dict[str, Any], column: ColumnSchema) -> Any:
     if kind == "codes":
         return _read_codes(entry.get("codes"), column)
     raise QuestionError(
-        f"column {shorten(column.name)}: {shorten(kind)} is no kind of evidence; reload the page"
+        f"column {shorten(column.name)}: {shorten(kind)} is no kind of entry; reload the page"
     )
 
 
@@ -106,16 +107,16 @@ def _text(entry: dict[str, Any], field: str, column: ColumnSchema) -> str:
             f"column {shorten(column.name)}: {shorten(text)} is no text that can be read; type a "
             "value"
         )
-    return text.strip() if column.kind not in ("category", "binary") else text
+    return text.strip() if not column.coded else text
 
 
 def _read_value(text: str, column: ColumnSchema) -> Any:
     if not text.strip():
         raise QuestionError(f"column {shorten(column.name)}: type a value first")
-    if column.kind in ("category", "binary"):
+    if column.coded:
         # in a list, text is a category and never a comparison
         alone = Schema((column,))
-        known = read_given({column.name: [text]}, alone)
+        known = events.read_given({column.name: [text]}, alone)
         if not known:
             return [text]
         code = int(next(iter(known.values())))  # type: ignore[arg-type]
@@ -145,7 +146,7 @@ def _number(text: str, column: ColumnSchema) -> Any:
 
 def _read_codes(codes: Any, column: ColumnSchema) -> Any:
     names = column.categories or (False, True)
-    if column.kind not in ("category", "binary"):
+    if not column.coded:
         raise QuestionError(f"column {shorten(column.name)} has no categories; type a value")
     whole = isinstance(codes, list) and all(
         isinstance(code, int) and not isinstance(code, bool) and 0 <= code < len(names)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from bayesspn.explorer.given import read_evidence, write_python
+from bayesspn.explorer.given import read_given, write_python
 from bayesspn.questions.events import QuestionError
 from bayesspn.questions.wording import count, percent, to_json
 from bayesspn.tables import TableError, read_table
@@ -89,8 +89,8 @@ class Session:
         return described
 
     def answer(self, entries: Any) -> dict[str, Any]:
-        """Distributions of all columns given the page's evidence."""
-        given = read_evidence(entries, self.schema)
+        """Distributions of all columns, given what the page says is known."""
+        given = read_given(entries, self.schema)
         with self._lock:
             frames = self.joint.distributions(given=given, interval=INTERVAL, cells=self.cells)
         parts = ("probability", "low", "high")
@@ -101,8 +101,8 @@ class Session:
         }
 
     def judge(self, entries: Any) -> dict[str, Any]:
-        """How probable and how unusual the page's evidence is."""
-        given = {k: v for k, v in read_evidence(entries, self.schema).items() if v is not None}
+        """How probable and how unusual what is given is."""
+        given = {k: v for k, v in read_given(entries, self.schema).items() if v is not None}
         if not given:
             return {"probability": None, "words": "Nothing is given yet."}
         with self._lock:
@@ -119,8 +119,8 @@ class Session:
         return {"probability": to_json(answer._asdict()), "rarity": rarity, "words": words}
 
     def sample(self, entries: Any, rows: Any, seed: Any) -> pd.DataFrame:
-        """Synthetic rows under the evidence, as the model's own table."""
-        given = read_evidence(entries, self.schema)
+        """Synthetic rows that agree with what is given, as the model's own table."""
+        given = read_given(entries, self.schema)
         for name, value, least, most in (
             ("the number of rows", rows, 1, _MOST_SAMPLES),
             ("the seed", seed, 0, 2**32 - 1),
@@ -133,7 +133,7 @@ class Session:
 
     def export(self, entries: Any) -> pd.DataFrame:
         """Distributions of all columns as one long table."""
-        given = read_evidence(entries, self.schema)
+        given = read_given(entries, self.schema)
         with self._lock:
             frames = self.joint.distributions(given=given, interval=INTERVAL, cells=self.cells)
         parts = []
@@ -181,27 +181,27 @@ class Session:
         for position, column in enumerate(self.schema):
             value = cells[column.name].iloc[0] if column.name in cells else None
             missing = value is None or bool(pd.isna(value))
-            strange = surprises[position]
+            surprise = surprises[position]
             shown.append(
                 {
                     "text": "missing" if missing else _cut(str(value)),
-                    "surprise": to_json(strange),
-                    "words": _tell_surprise(float(strange)),
+                    "surprise": to_json(surprise),
+                    "words": _tell_surprise(float(surprise)),
                     "entry": self._entry(position, column, None if missing else value),
                 }
             )
         return {"row": row, "rows": len(self.table), "cells": shown}
 
     def _entry(self, position: int, column: ColumnSchema, value: Any) -> dict[str, Any]:
-        """The evidence that a cell is."""
+        """A cell as an entry of what is given."""
         if value is None:
             return {"column": position, "kind": "missing"}
         text = str(value)
-        if column.kind in ("category", "binary"):
+        if column.coded:
             names: list[Any] = list(column.categories or (False, True))
             if value in names:
                 return {"column": position, "kind": "codes", "codes": [names.index(value)]}
-        elif column.kind in ("integer", "count"):
+        elif column.whole:
             text = str(int(value))
         return {"column": position, "kind": "value", "value": text}
 
@@ -216,7 +216,7 @@ class Session:
 def _choose_cells(model: JointEstimator) -> int:
     """How many cells columns are divided into, such that their tables fit into memory."""
     graph, draws = model.graph_, model.posterior_.n_draws
-    columns = sum(c.kind not in ("category", "binary") for c in model.schema_)
+    columns = sum(not c.coded for c in model.schema_)
     each = 8 * draws * graph.n_paths * graph.leaves * max(columns, 1)
     return int(np.clip(_MOST_BYTES // each, _FEWEST_CELLS, _MOST_CELLS))
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import delayed
 
 from bayesspn.engine.shards import Shards, as_shards
 from bayesspn.inference.parallel_tempering import Replicas, start_replicas, sweep_with_replicas
@@ -16,8 +15,8 @@ from bayesspn.inference.state import State
 from bayesspn.inference.sweep import SweepInfo, draw_sweep
 from bayesspn.model.generative import Learned, Model
 from bayesspn.numerics.checks import check_whole
+from bayesspn.numerics.parallel import Task, run_side_by_side
 from bayesspn.numerics.random_numbers import Key
-from bayesspn.numerics.threads import call_with_threads
 from bayesspn.rows.encoded import EncodedRows, check_support
 
 OnSweep = Callable[[int, SweepInfo], None]
@@ -26,9 +25,6 @@ OnSweep = Callable[[int, SweepInfo], None]
 #: rows visit, which keeps them from visiting others: rows have to spread before it is learned.
 _HELD_SHARE = 0.25
 _HELD_ALPHA = 1.0
-
-#: A call to be made: function, arguments, keywords.
-_Task = tuple[Callable[..., "Chain"], tuple[Any, ...], dict[str, Any]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -299,16 +295,10 @@ def _advance(
 
 
 def _side_by_side(
-    task: Callable[[Chain], _Task], chains: Sequence[Chain], n_jobs: int | None
+    task: Callable[[Chain], Task[Chain]], chains: Sequence[Chain], n_jobs: int | None
 ) -> tuple[Chain, ...]:
-    """Run a task for every chain; cores that are left over become threads."""
-    cores = effective_n_jobs(n_jobs)
-    workers = max(1, min(cores, len(chains)))
-    threads = max(1, cores // workers)
-    # arrays mapped from files are read-only, another type for which everything is compiled again
-    done = Parallel(n_jobs=workers, max_nbytes=None)(
-        delayed(call_with_threads)(threads, *task(chain)) for chain in chains
-    )
+    """Run a task for every chain."""
+    done = run_side_by_side([task(chain) for chain in chains], n_jobs)
     # a process returns copies: the chains of a run share one model
     return tuple(
         replace(after, model=before.model) for before, after in zip(chains, done, strict=True)

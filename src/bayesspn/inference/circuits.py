@@ -86,14 +86,14 @@ def draw_parameters(
     return Circuit(state.scope, join_weights(log_weights, active.log_shares), densities)
 
 
-def draw_circuit(key: Key, sweep: int, model: Model, state: State) -> Circuit:
+def draw_circuit(key: Key, sweep: int, model: Model, state: State, power: float = 1.0) -> Circuit:
     """Draw a network from the posterior given the state.
 
     Components of an infinite mixture that are below the slice, a hundredth of a row's worth, are
-    left out.
+    left out. Densities of cells are raised to a power.
     """
     active = draw_active_components(key.generator(sweep, Stream.COMPONENTS), model, state)
-    return draw_parameters(key, sweep, model, active)
+    return draw_parameters(key, sweep, model, active, power)
 
 
 def predictive_circuit(model: Model, state: State) -> Circuit:

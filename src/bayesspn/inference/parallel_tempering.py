@@ -22,7 +22,7 @@ import numpy as np
 
 from bayesspn.arrays import Array
 from bayesspn.engine.shards import Shards
-from bayesspn.inference.circuits import draw_active_components, draw_parameters
+from bayesspn.inference.circuits import draw_circuit
 from bayesspn.inference.evidence.bridge_sampling import bridge
 from bayesspn.inference.prior import draw_prior_circuit
 from bayesspn.inference.starts.informed import start_state
@@ -175,8 +175,7 @@ def _draw_configuration(ladder: Ladder, replica: int, sweep: int) -> Configurati
         hyper = draw_hyper(rng, model)
         return Configuration(hyper, draw_prior_circuit(rng, model, hyper))
     state = ladder.states[replica]
-    active = draw_active_components(key.generator(sweep, Stream.COMPONENTS), model, state)
-    return Configuration(state.hyper, draw_parameters(key, sweep, model, active, power))
+    return Configuration(state.hyper, draw_circuit(key, sweep, model, state, power))
 
 
 def _score(shards: Shards, circuit: Circuit, power: float) -> float:

@@ -42,7 +42,7 @@ def density(
     interval: float = 0.9,
     ax: Any = None,
 ) -> Any:
-    """Distribution of a column, marginal or given evidence, with its credible band.
+    """Distribution of a column, by itself or given what is known, with its credible band.
 
     Reading help: the line is the model's answer, the band how sure it is, grey the data.
 
@@ -51,9 +51,9 @@ def density(
     model : fitted estimator
     column : column name
     given : str or dict, default=None
-        Evidence.
+        What is known, such as ``"age > 60"``.
     data : table, default=None
-        Rows whose histogram is drawn behind, those of them that agree with the evidence.
+        Rows whose histogram is drawn behind, those of them that agree with what is given.
     interval : float, default=0.9
         Probability of the band.
     ax : matplotlib axes, default=None
@@ -89,7 +89,7 @@ def density(
 
 
 def describe_given(given: Any) -> str:
-    """Evidence in a title."""
+    """What is given, in a title."""
     if isinstance(given, str):
         return label(given, 60)
     return label(", ".join(f"{label(name)}: {label(value)}" for name, value in given.items()), 60)

@@ -48,7 +48,7 @@ def column_of(model: JointEstimator, data: Any, name: Hashable) -> Array:
 
 
 def matching_rows(data: Any, given: Any, schema: Schema) -> NDArray[np.bool_]:
-    """Which rows of a table agree with evidence; missing cells do not."""
+    """Which rows of a table agree with what is given; missing cells do not."""
     values = encode_some(as_frame(data, schema), schema)
     match = np.ones(len(values), dtype=bool)
     for position, known in read_given(given, schema).items():

@@ -42,7 +42,7 @@ def conditional_map(
     model : fitted estimator
     x, y : column names
     given : str or dict, default=None
-        More evidence.
+        What else is known, such as ``"sex == F"``.
     data : table, default=None
         Rows to draw as points.
     cells : int, default=30

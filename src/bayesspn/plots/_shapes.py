@@ -44,7 +44,7 @@ class Shape:
     @property
     def named(self) -> bool:
         """Whether cells are categories."""
-        return self.column.kind in ("category", "binary")
+        return self.column.coded
 
     @property
     def centres(self) -> Array:
@@ -85,7 +85,7 @@ def shape_of(frame: pd.DataFrame, schema: Schema, name: Hashable) -> Shape:
         starts = frame["from"].to_numpy(dtype=np.float64)
         return Shape(column, starts - 0.5, slice(0, len(frame) - 1))
     cuts, unit, scale = frame["to"].iloc[:-1], "", 1.0
-    if column.kind in ("datetime", "duration"):
+    if column.timed:
         if column.kind == "duration":
             span = (cuts.iloc[-1] - cuts.iloc[0]).total_seconds()
             unit, scale = next((u for u in _UNITS if span > 3 * u[1]), _UNITS[-1])

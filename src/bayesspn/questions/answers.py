@@ -147,7 +147,7 @@ def column_mode(view: View, position: int, interval: float | None) -> Any:
 
 
 def give_back(view: View, rows: Array) -> Any:
-    """Encoded rows as a table of the columns asked about, recorded as the evidence allows."""
+    """Encoded rows as a table of the columns asked about, recorded as what is given allows."""
     recorded = as_recorded(rows, view.schema)
     for position, known in view.given.items():
         allowed = known if isinstance(known, ValueSet) else ValueSet.of([(known, known)])
@@ -203,10 +203,10 @@ def ends_frame(view: View, position: int, cells: tuple[Array, Array]) -> pd.Data
 
 def _ends(view: View, position: int, cells: tuple[Array, Array]) -> dict[str, Any]:
     column = view.schema.columns[position]
-    if column.kind in ("category", "binary"):
+    if column.coded:
         return {"value": list(category_values(column))}
     ends = dict(zip(("from", "to"), cells, strict=True))
-    if column.kind in ("datetime", "duration"):
+    if column.timed:
         return {name: _times(view, position, end) for name, end in ends.items()}
     return ends
 

@@ -20,13 +20,13 @@ class DistributionQuestions(Viewed):
     def distribution(
         self, column: Hashable, given: Condition = None, *, interval: float | None = None
     ) -> pd.DataFrame:
-        """Distribution of one column given evidence, as a table.
+        """Distribution of one column, given what is known, as a table.
 
         Parameters
         ----------
         column : column name
         given : str or dict, default=None
-            Evidence.
+            What is known, such as ``"age > 60"``.
         interval : float, default=None
             Probability of a credible interval to give back as well.
 
@@ -37,6 +37,18 @@ class DistributionQuestions(Viewed):
             ``probability``. Others are divided into cells of about equal probability in the
             table as a whole: ``from``, ``to`` and ``probability``. With an interval also ``low``
             and ``high``.
+
+        Examples
+        --------
+        >>> from bayesspn.examples import fitted_patients
+        >>> model = fitted_patients()
+        >>> table = model.distribution("sex", given="weight > 80")
+        >>> table["value"].tolist()
+        ['F', 'M']
+        >>> table["probability"].idxmax()
+        1
+        >>> model.distribution("weight", interval=0.9).columns.tolist()
+        ['from', 'to', 'probability', 'low', 'high']
         """
         view = self._view().knowing(given)
         position = view.position(column)
@@ -57,7 +69,7 @@ class DistributionQuestions(Viewed):
         interval: float | None = None,
         cells: int = 80,
     ) -> dict[Hashable, pd.DataFrame]:
-        """Distributions of several columns given evidence, as plots need them.
+        """Distributions of several columns, given what is known, as plots need them.
 
         All columns are answered together: what is given is put to the networks once.
 
@@ -66,7 +78,7 @@ class DistributionQuestions(Viewed):
         columns : list of column names, default=None
             All columns if None.
         given : str or dict, default=None
-            Evidence.
+            What is known, such as ``"age > 60"``.
         interval : float, default=None
             Probability of a credible interval to give back as well.
         cells : int, default=80
@@ -77,6 +89,16 @@ class DistributionQuestions(Viewed):
         dict of column name to DataFrame
             As `distribution` gives them, but with cells of equal width, of whole multiples of the
             column's resolution, over the values seen. The outermost cells hold what lies beyond.
+
+        Examples
+        --------
+        >>> from bayesspn.examples import fitted_patients
+        >>> model = fitted_patients()
+        >>> tables = model.distributions(["sex", "weight"], given="age > 60", cells=20)
+        >>> list(tables)
+        ['sex', 'weight']
+        >>> {name: float(table["probability"].sum().round(6)) for name, table in tables.items()}
+        {'sex': 1.0, 'weight': 1.0}
         """
         check_whole("cells", cells, 1, QuestionError)
         view = self._view().knowing(given)
@@ -98,6 +120,16 @@ class DistributionQuestions(Viewed):
         -------
         DataFrame
             ``value`` of columns with categories or truth values, else ``from`` and ``to``.
+
+        Examples
+        --------
+        >>> from bayesspn.examples import fitted_patients
+        >>> model = fitted_patients()
+        >>> model.cells("sex")["value"].tolist()
+        ['F', 'M']
+        >>> cells = model.cells("weight", 6)
+        >>> float(cells["from"].iloc[0]), float(cells["to"].iloc[-1])
+        (-inf, inf)
         """
         check_whole("cells", cells, 1, QuestionError)
         view = self._view()

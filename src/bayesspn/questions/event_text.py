@@ -323,7 +323,7 @@ class _Reader:
     def finish(self, position: int, test: str, values: list[Any], bare: bool = False) -> Clause:
         column = self.finder.schema.columns[position]
         boolean = column.kind == "binary" or set(column.categories) <= {0, 1}
-        if bare and not (boolean and column.kind in ("binary", "category")):
+        if bare and not (boolean and column.coded):
             raise self.fail(
                 f"column {shorten(column.name)} is not true or false but of kind {column.kind}; "
                 "compare it with a value"

@@ -117,7 +117,7 @@ def encode_values(values: Iterable[Any], column: ColumnSchema) -> list[float]:
     [1.0, 0.0]
     """
     plain = [_simplify(value, column) for value in values]
-    if column.kind in ("binary", "category"):
+    if column.coded:
         index = _CategoryIndex(column)
         return [float(index.find(value)) for value in plain]
     return [_check_whole(value, encode_bound(value, column), column) for value in plain]
@@ -273,7 +273,7 @@ def _as_number(value: Any) -> float | None:
 
 
 def _check_whole(value: Any, encoded: float, column: ColumnSchema) -> float:
-    if column.kind not in ("count", "integer"):
+    if not column.whole:
         return encoded
     if encoded != math.floor(encoded):
         raise _wrong(

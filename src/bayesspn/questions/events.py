@@ -42,9 +42,6 @@ __all__ = ["QuestionError", "read_event", "read_given", "read_question"]
 #: Closed intervals, disjoint and ascending; those of integer columns hold whole numbers.
 _Pieces = list[tuple[float, float]]
 
-_CODED = ("binary", "category")
-_WHOLE = ("count", "integer")
-
 
 def read_event(event: str | Mapping[Hashable, Any], schema: Schema) -> dict[int, ValueSet]:
     """Read an event, of which the probability is to be found.
@@ -171,7 +168,7 @@ def _read_entry(position: int, column: ColumnSchema, value: Any) -> Clause:
             f"column {shorten(column.name)}: use a value, a list of values or a range (low, high), "
             f"not {shorten(value)}"
         )
-    if not isinstance(value, tuple) or column.kind in _CODED:
+    if not isinstance(value, tuple) or column.coded:
         return Clause(position, "in", tuple(value), text)
     if len(value) != 2:
         raise QuestionError(
@@ -216,7 +213,7 @@ def _given_sets(clauses: list[Clause], schema: Schema) -> dict[int, float | Valu
         if equal:
             # a set of one value, which integers have been given room around
             given[position] = (low + high) / 2 if column.kind == "integer" else low
-        elif low == high and column.kind not in _CODED and all(c.test != "set" for c in group):
+        elif low == high and not column.coded and all(c.test != "set" for c in group):
             given[position] = low
         else:
             given[position] = values
@@ -245,7 +242,7 @@ def _combine(clauses: list[Clause], column: ColumnSchema, exact: bool) -> ValueS
 def _as_set(pieces: _Pieces, column: ColumnSchema) -> ValueSet:
     if column.kind == "integer":
         return ValueSet.of((_half_below(low), -_half_below(-high)) for low, high in pieces)
-    if column.kind in (*_CODED, *_WHOLE):
+    if column.coded or column.whole:
         return ValueSet.of(pieces)
     joined: _Pieces = []
     for low, high in pieces:
@@ -263,7 +260,7 @@ def _half_below(value: float) -> float:
 
 
 def _support(column: ColumnSchema) -> _Pieces:
-    if column.kind in _CODED:
+    if column.coded:
         return [(float(code), float(code)) for code in range(len(column.categories) or 2)]
     return [(0.0 if column.kind == "count" else -math.inf, math.inf)]
 
@@ -287,7 +284,7 @@ def _equal(
     values: list[float], column: ColumnSchema, exact: bool, negated: bool = False
 ) -> _Pieces:
     points = [(value, value) for value in values]
-    if column.kind in (*_CODED, *_WHOLE) or (exact and len(values) == 1 and not negated):
+    if (column.coded or column.whole) or (exact and len(values) == 1 and not negated):
         return points
     if column.resolution:
         half = column.resolution / 2
@@ -310,9 +307,9 @@ def _equal(
 
 def _outside(pieces: _Pieces, column: ColumnSchema) -> _Pieces:
     """Complement; that of codes within the column's support."""
-    if column.kind in _CODED:
+    if column.coded:
         return [point for point in _support(column) if point not in set(pieces)]
-    whole = column.kind in _WHOLE
+    whole = column.whole
     gaps, low = [], -math.inf
     for first, last in pieces:
         gaps.append((low, first - 1 if whole else _before(first)))
@@ -327,7 +324,7 @@ def _between(ends: tuple[Any, ...], column: ColumnSchema) -> _Pieces:
         pieces = _intersect(pieces, _beyond(">=", low, column))
     if high is not None:
         pieces = _intersect(pieces, _beyond("<=", high, column))
-    reversed_ends = low is not None and high is not None and column.kind not in _CODED
+    reversed_ends = low is not None and high is not None and not column.coded
     if reversed_ends and encode_bound(low, column) > encode_bound(high, column):
         raise QuestionError(
             f"column {shorten(column.name)}: the range from {shorten(low)} to {shorten(high)} ends "
@@ -344,10 +341,10 @@ def _read_end(end: Any, sign: int) -> Any:
 
 def _beyond(test: str, bound: Any, column: ColumnSchema) -> _Pieces:
     """Values on one side of a bound."""
-    if column.kind in _CODED:
+    if column.coded:
         return [(float(c), float(c)) for c in compare_categories(test, bound, column)]
     value = encode_bound(bound, column)
-    if column.kind in _WHOLE:
+    if column.whole:
         down, up = float(math.floor(value)), float(math.ceil(value))
         inner = {">": down + 1, ">=": up, "<": up - 1, "<=": down}[test]
     else:

@@ -50,20 +50,30 @@ class Questions(DistributionQuestions, PairQuestions):
     """Questions about a joint distribution; see `BayesianSPN` for what is what."""
 
     def log_prob(self, X: Any, given: Condition = None, *, interval: float | None = None) -> Any:
-        """Log density of rows given evidence.
+        """Log density of rows, given what is known.
 
         Parameters
         ----------
         X : array or data frame of shape (rows, columns)
             Missing cells are summed out, and so are columns that a frame lacks.
         given : str or dict, default=None
-            Evidence, such as ``{"age": (30, 40)}`` or ``"age > 30 and sex == F"``.
+            What is known, such as ``{"age": (30, 40)}`` or ``"age > 30 and sex == F"``.
         interval : float, default=None
             Probability of a credible interval to give back as well.
 
         Returns
         -------
         ndarray of shape (rows,), or Answer of these
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from bayesspn.examples import fitted_patients
+        >>> model = fitted_patients()
+        >>> ages = pd.DataFrame({"age": [30, 70]})
+        >>> young, old = model.log_prob(ages, given="ill")
+        >>> bool(old > young)
+        True
         """
         view = self._view().knowing(given)
         values = view.encode(X)
@@ -79,23 +89,33 @@ class Questions(DistributionQuestions, PairQuestions):
         *,
         interval: float | None = None,
     ) -> Any:
-        """Probability of an event given evidence.
+        """Probability of an event, given what is known.
 
         Parameters
         ----------
         event : str or dict
             A conjunction of comparisons, ranges and sets: ``"income > 50 and sex == 'F'"``,
             ``"30 <= age < 40"``, ``{"job": ["clerk", "nurse"]}``. Equality with a number means
-            recorded as that number. Text may go on with a bar and evidence:
+            recorded as that number. Text may go on with a bar and what is given:
             ``"income > 50 | sex == 'F'"``.
         given : str or dict, default=None
-            Evidence of the same form.
+            What is known, in the same form.
         interval : float, default=None
             Probability of a credible interval to give back as well.
 
         Returns
         -------
         float or Answer
+
+        Examples
+        --------
+        >>> from bayesspn.examples import fitted_patients
+        >>> model = fitted_patients()
+        >>> old = model.probability("ill", given="age > 60", interval=0.9)
+        >>> 0 < old.low < old.value < old.high < 1
+        True
+        >>> model.probability("ill | age < 40") < old.low
+        True
         """
         view = self._view()
         if isinstance(event, str):
@@ -116,7 +136,7 @@ class Questions(DistributionQuestions, PairQuestions):
         *,
         interval: float | None = None,
     ) -> Any:
-        """Expected value of one or more columns given evidence.
+        """Expected value of one or more columns, given what is known.
 
         Expectations are within the column's plausible range: that of the values seen, and as much
         again on both sides. Heavy tails need not have a mean.
@@ -126,7 +146,7 @@ class Questions(DistributionQuestions, PairQuestions):
         columns : column name or list of these, default=None
             Numbers, times, truth values, or categories that are numbers; all such columns if None.
         given : str or dict, default=None
-            Evidence.
+            What is known, such as ``"sex == F"``.
         interval : float, default=None
             Probability of a credible interval to give back as well.
 
@@ -136,6 +156,16 @@ class Questions(DistributionQuestions, PairQuestions):
             For one column.
         DataFrame of shape (columns, 1 or 3)
             For several: ``value`` and, with an interval, ``low`` and ``high``.
+
+        Examples
+        --------
+        >>> from bayesspn.examples import fitted_patients
+        >>> model = fitted_patients()
+        >>> women = model.expectation("weight", given="sex == F")
+        >>> women < model.expectation("weight", given="sex == M")
+        True
+        >>> model.expectation(given="sex == F").index.tolist()  # there is no mean of the sex
+        ['age', 'weight', 'ill', 'visits']
         """
         view = self._view().knowing(given)
         if not several(columns):
@@ -154,7 +184,7 @@ class Questions(DistributionQuestions, PairQuestions):
         *,
         interval: float | None = None,
     ) -> Any:
-        """Quantiles of a column given evidence.
+        """Quantiles of a column, given what is known.
 
         Parameters
         ----------
@@ -163,13 +193,23 @@ class Questions(DistributionQuestions, PairQuestions):
         q : float or sequence of float, default=0.5
             Levels between 0 and 1.
         given : str or dict, default=None
-            Evidence.
+            What is known, such as ``"sex == F"``.
         interval : float, default=None
             Probability of a credible interval to give back as well.
 
         Returns
         -------
         number, time or category, or a list of these for several levels; or Answer
+
+        Examples
+        --------
+        >>> from bayesspn.examples import fitted_patients
+        >>> model = fitted_patients()
+        >>> low, median, high = model.quantile("weight", [0.1, 0.5, 0.9], given="sex == F")
+        >>> low < median < high
+        True
+        >>> model.quantile("weight", given="sex == M") > median
+        True
         """
         view = self._view().knowing(given)
         position = view.position(column)
@@ -206,7 +246,7 @@ class Questions(DistributionQuestions, PairQuestions):
         columns : column name or list of these, default=None
             What to fill in; by default everything that is not given.
         given : str or dict, default=None
-            Evidence.
+            What is known, such as ``{"age": 70, "sex": "F"}``.
         interval : float, default=None
             For one column: probability of a credible interval, not of the value but of its
             probability (its density, for continuous columns).
@@ -217,6 +257,18 @@ class Questions(DistributionQuestions, PairQuestions):
             For one column. With an interval, a tuple of the value and an Answer: its probability.
         table of shape (1, columns)
             For several: a row with what is given and the most probable rest.
+
+        Examples
+        --------
+        >>> from bayesspn.examples import fitted_patients
+        >>> model = fitted_patients()
+        >>> model.mode("sex", given={"weight": 90})
+        'M'
+        >>> row = model.mode(given={"age": 70, "sex": "F"})
+        >>> row[["age", "sex"]].values.tolist()
+        [[70, 'F']]
+        >>> bool(row.isna().any(axis=None))
+        False
         """
         view = self._view().knowing(given)
         if not several(columns):
@@ -235,7 +287,7 @@ class Questions(DistributionQuestions, PairQuestions):
     def sample(
         self, n_samples: int = 1, given: Condition = None, *, random_state: Any = None
     ) -> Any:
-        """Draw new rows given evidence.
+        """Draw new rows, given what is known.
 
         Numbers stay within their column's plausible range, as expectations do: a row that leaves
         it is drawn again. Columns that something is given of may go beyond.
@@ -244,13 +296,23 @@ class Questions(DistributionQuestions, PairQuestions):
         ----------
         n_samples : int, default=1
         given : str or dict, default=None
-            Evidence that all rows agree with.
+            What is known; all rows agree with it.
         random_state : int, RandomState or None, default=None
 
         Returns
         -------
         table of shape (n_samples, columns)
             Of the library and types of the table that was learned from.
+
+        Examples
+        --------
+        >>> from bayesspn.examples import fitted_patients
+        >>> model = fitted_patients()
+        >>> rows = model.sample(3, given="age > 60 and sex == F", random_state=0)
+        >>> rows["sex"].tolist()
+        ['F', 'F', 'F']
+        >>> bool(rows["age"].min() > 60)
+        True
         """
         view = self._view().knowing(given)
         rows = check_whole("n_samples", n_samples, 1)
@@ -271,13 +333,23 @@ class Questions(DistributionQuestions, PairQuestions):
         tables : int
             Number of tables.
         given : str or dict, default=None
-            Evidence that all rows agree with.
+            What is known; all rows agree with it.
         random_state : int, RandomState or None, default=None
 
         Returns
         -------
         list of tables of shape (n_samples, columns)
             Of the library and types of the table that was learned from.
+
+        Examples
+        --------
+        >>> from bayesspn.examples import fitted_patients
+        >>> model = fitted_patients()
+        >>> tables = model.replicates(50, 3, random_state=0)
+        >>> [table.shape for table in tables]
+        [(50, 5), (50, 5), (50, 5)]
+        >>> tables[0].equals(tables[1])
+        False
         """
         view = self._view().knowing(given)
         rows, count = check_whole("n_samples", n_samples, 1), check_whole("tables", tables, 1)
@@ -290,19 +362,38 @@ class Questions(DistributionQuestions, PairQuestions):
         Parameters
         ----------
         columns : list of column names
+
+        Examples
+        --------
+        >>> from bayesspn.examples import fitted_patients
+        >>> model = fitted_patients()
+        >>> model.marginal(["age", "ill"])
+        Conditional('age', 'ill')
+        >>> model.marginal(["age", "ill"]).sample(2, random_state=0).columns.tolist()
+        ['age', 'ill']
         """
         return Conditional(self._view().of_columns(columns))
 
     def condition(self, given: Condition) -> Conditional:
-        """The joint distribution given evidence; answers the same questions.
+        """The joint distribution, given what is known; answers the same questions.
 
         Parameters
         ----------
         given : str or dict
-            Evidence.
+            What is known, such as ``{"age": (30, 40)}`` or ``"age > 30 and sex == F"``.
+
+        Examples
+        --------
+        >>> from bayesspn.examples import fitted_patients
+        >>> model = fitted_patients()
+        >>> women = model.condition({"sex": "F"})
+        >>> women
+        Conditional('age', 'sex', 'weight', 'ill', 'visits' | 'sex' = 'F')
+        >>> women.expectation("weight") < model.expectation("weight")
+        True
         """
         view = self._view().knowing(given)
-        view.conditional  # noqa: B018  (impossible evidence is found now)
+        view.conditional  # noqa: B018  (what is impossible is found now)
         return Conditional(view)
 
     def anomaly_score(self, X: Any, *, random_state: Any = 0) -> Array:
@@ -320,6 +411,16 @@ class Questions(DistributionQuestions, PairQuestions):
         ndarray of shape (rows,)
             Standard deviations of the log density below its mean: about 0 for common rows, above
             3 for rare ones. Infinite for impossible rows.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from bayesspn.examples import fitted_patients
+        >>> model = fitted_patients()
+        >>> rows = pd.DataFrame({"age": [70, 25], "visits": [6, 12]})
+        >>> common, rare = model.anomaly_score(rows)  # the young seldom come so often
+        >>> bool(rare > common + 1)
+        True
         """
         view = self._view()
         seed = draw_seed(random_state)
@@ -331,7 +432,7 @@ class Questions(DistributionQuestions, PairQuestions):
         Parameters
         ----------
         given : str or dict
-            Evidence. Exact values are compared with those of rows that agree with the rest.
+            What is known. Exact values are compared with those of rows that agree with the rest.
 
         Returns
         -------
@@ -339,9 +440,18 @@ class Questions(DistributionQuestions, PairQuestions):
             Share of such rows that are at most as likely as the exact values together: 0.01 if one
             row in a hundred is as unusual. It is found with five hundred drawn rows, and not
             smaller than one in as many. 1 if no exact values are given.
+
+        Examples
+        --------
+        >>> from bayesspn.examples import fitted_patients
+        >>> model = fitted_patients()
+        >>> model.rarity({"age": 30, "visits": 12}) < 0.1 < model.rarity({"age": 30, "visits": 1})
+        True
+        >>> model.rarity("age > 60")  # a range is not an exact value
+        1.0
         """
         view = self._view().knowing(given)
-        view.conditional  # noqa: B018  (impossible evidence is refused)
+        view.conditional  # noqa: B018  (what is impossible is refused)
         return rarity_of(view)
 
     def surprise(self, X: Any) -> Any:
@@ -356,6 +466,14 @@ class Questions(DistributionQuestions, PairQuestions):
         DataFrame or ndarray of shape (rows, columns)
             −log of the probability of a value that is at most as likely: 0 is the most likely
             value, 3 one in twenty, 7 one in a thousand. NaN for missing cells.
+
+        Examples
+        --------
+        >>> from bayesspn.examples import fitted_patients, load_patients
+        >>> model = fitted_patients()
+        >>> rows = load_patients().head(3).assign(weight=120.0)
+        >>> model.surprise(rows).idxmax(axis=1).tolist()
+        ['weight', 'weight', 'weight']
         """
         view = self._view()
         values = cell_surprises(view, view.encode(X))[:, list(view.columns)]
@@ -369,6 +487,15 @@ class Conditional(Questions):
     """Part of a fitted model: some of its columns, and what is known.
 
     Made by `BayesianSPN.marginal` and `BayesianSPN.condition`.
+
+    Examples
+    --------
+    >>> from bayesspn.examples import fitted_patients
+    >>> old = fitted_patients().condition("age > 60").marginal(["sex", "ill"])
+    >>> old
+    Conditional('sex', 'ill' | 'age' in [60.5, inf])
+    >>> old.mode("ill")
+    True
     """
 
     def __init__(self, view: View) -> None:

@@ -36,13 +36,23 @@ class PairQuestions(Viewed):
         ----------
         a, b : column names
         given : str or dict, default=None
-            Evidence.
+            What is known, such as ``"sex == F"``.
         interval : float, default=None
             Probability of a credible interval to give back as well.
 
         Returns
         -------
         float or Answer
+
+        Examples
+        --------
+        >>> from bayesspn.examples import fitted_patients
+        >>> model = fitted_patients()
+        >>> ill = model.mutual_information("ill", "visits", interval=0.9)
+        >>> 0 < ill.low < ill.value < ill.high
+        True
+        >>> model.mutual_information("sex", "ill") < ill.low
+        True
         """
         view = self._view().knowing(given)
         first, second = view.position(a), view.position(b)
@@ -70,6 +80,14 @@ class PairQuestions(Viewed):
         DataFrame of shape (columns, columns)
             Share of the posterior's draws under which the mutual information of two columns
             exceeds the threshold; 1 on the diagonal.
+
+        Examples
+        --------
+        >>> from bayesspn.examples import fitted_patients
+        >>> model = fitted_patients()
+        >>> table = model.dependence()
+        >>> bool(table.loc["ill", "visits"] > 0.9 > table.loc["ill", "sex"])
+        True
         """
         share = (self._information_draws() > threshold).mean(axis=0)
         return self._square_frame(share)
@@ -84,6 +102,16 @@ class PairQuestions(Viewed):
             posterior's draws: 0 for independent columns, the absolute correlation for Gaussian
             ones; 1 on the diagonal. Columns without categories are divided into twelve cells, so
             that it stays below 1.
+
+        Examples
+        --------
+        >>> from bayesspn.examples import fitted_patients
+        >>> model = fitted_patients()
+        >>> table = model.dependence_strength()
+        >>> table.shape
+        (5, 5)
+        >>> table.loc["ill"].drop("ill").idxmax()
+        'visits'
         """
         strength = np.sqrt(-np.expm1(-2.0 * self._information_draws())).mean(axis=0)
         return self._square_frame(strength)

@@ -1,4 +1,4 @@
-"""Questions about many rows at once: densities given evidence, unusual rows, unusual cells."""
+"""Questions about many rows at once: densities given what is known, unusual rows, unusual cells."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _TAILS_TOGETHER = 32
 #: Cells that tell how likely values are.
 _SURPRISE_CELLS = 40
 
-#: Rows drawn together under evidence.
+#: Rows drawn together if something is given.
 _DRAWN_TOGETHER = 4096
 
 #: How often rows beyond the plausible ranges are drawn again.
@@ -40,10 +40,10 @@ _PATTERNS_TOGETHER = 64
 
 
 def log_conditional(view: View, values: Array) -> Array:
-    """Log density of encoded rows given a view's evidence; (rows,)."""
+    """Log density of encoded rows, given what a view knows; (rows,)."""
     if not view.given:
         return score_rows(view.posterior, values)
-    joint, sets, possible = _with_evidence(view, values)
+    joint, sets, possible = _with_given(view, values)
     if not sets:
         scores = score_rows(view.posterior, joint)
     else:
@@ -58,7 +58,7 @@ def log_conditional_draws(view: View, values: Array) -> Array:
     """The same under networks with drawn parameters; (draws, rows)."""
     if not view.given:
         return view.posterior.score_draws(values, DRAWN_SEED)
-    joint, sets, possible = _with_evidence(view, values)
+    joint, sets, possible = _with_given(view, values)
     if not sets:
         scores = view.posterior.score_draws(joint, DRAWN_SEED)
     else:
@@ -77,8 +77,8 @@ def score_rows(posterior: Posterior, values: Array) -> Array:
     return np.concatenate([np.empty(0), *parts])
 
 
-def _with_evidence(view: View, values: Array) -> tuple[Array, bool, NDArray[np.bool_]]:
-    """Rows with the evidence filled in, whether sets remain, and which rows agree with it."""
+def _with_given(view: View, values: Array) -> tuple[Array, bool, NDArray[np.bool_]]:
+    """Rows with what is given filled in, whether sets remain, and which rows agree with it."""
     joint, possible = values.copy(), np.ones(len(values), dtype=bool)
     sets = False
     for column, known in view.given.items():
@@ -94,7 +94,7 @@ def _with_evidence(view: View, values: Array) -> tuple[Array, bool, NDArray[np.b
 
 
 def _evaluate_rows(circuits: StackedCircuits, X: Array, view: View) -> Array:
-    """Log densities of rows whose missing cells lie in the evidence's sets; (draws, rows)."""
+    """Log densities of rows whose missing cells lie in the sets that are given; (draws, rows)."""
     parts = []
     _, factors = split_given(circuits, view.given)
     for start in range(0, len(X), _EVALUATED_TOGETHER):
@@ -109,7 +109,7 @@ def _evaluate_rows(circuits: StackedCircuits, X: Array, view: View) -> Array:
 
 
 def draw_plausible(view: View, n: int, seed: int) -> Array:
-    """Draw rows given a view's evidence, none of them beyond the columns' plausible ranges; (n, ·).
+    """Draw rows given what a view knows, all within the columns' plausible ranges; (n, ·).
 
     Leaves have heavy tails once their parameters are integrated out; now and then one would give a
     value far beyond anything that was ever seen.
@@ -149,7 +149,7 @@ def draw_replicates(view: View, n: int, tables: int, seed: int) -> Array:
     """
     circuits = view.posterior.drawn
     weights = view.drawn_conditional.weights_of_draws
-    # at the middle of equal shares of the probability: evenly spaced draws without evidence
+    # at the middle of equal shares of the probability: evenly spaced draws if nothing is given
     chosen = np.searchsorted(np.cumsum(weights), (np.arange(tables) + 0.5) / tables)
     rng = np.random.default_rng(seed)
     drawn = np.empty((tables, n, len(view.schema)))
@@ -162,9 +162,9 @@ def draw_replicates(view: View, n: int, tables: int, seed: int) -> Array:
 
 
 def rarity_of(view: View) -> float:
-    """Probability that a row is at most as likely as a view's exact evidence.
+    """Probability that a row is at most as likely as the exact values that a view knows.
 
-    Compared are the columns with exact evidence, among rows that agree with the rest of it.
+    Compared are the columns of these values, among rows that agree with the rest of what is given.
     """
     exact = {c: v for c, v in view.given.items() if not isinstance(v, ValueSet)}
     if not exact:

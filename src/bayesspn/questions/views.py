@@ -21,7 +21,7 @@ from bayesspn.tables.cells import shorten
 from bayesspn.tables.encoding import encode_some
 from bayesspn.tables.schema import ColumnSchema
 
-#: Evidence as users give it.
+#: What is known, as users give it.
 Condition = str | Mapping[Hashable, Any] | None
 
 
@@ -82,7 +82,7 @@ class View:
         return self._wanted(read_event(event, self.shown))
 
     def question(self, text: str) -> tuple[dict[int, ValueSet], View]:
-        """Read an event and, after a bar, more evidence; columns by position."""
+        """Read an event and, after a bar, more that is given; columns by position."""
         event, given = read_question(text, self.shown)
         return self._wanted(event), self._add_given(given)
 
@@ -101,7 +101,7 @@ class View:
     def cells(
         self, conditional: ConditionalCircuits, column: int, cells: int = CELLS
     ) -> tuple[Array, Array]:
-        """Ends of cells that a column is divided into; see `Inquiry.cells`."""
+        """Ends of cells that a column is divided into; see `ConditionalCircuits.cells`."""
         if self.constant(column):
             return np.array([0.0]), np.array([1.0])
         return conditional.cells(column, cells)
@@ -119,12 +119,12 @@ class View:
         return even_cells(described, (float(finite.min()), float(finite.max())), cells)
 
     def knowing(self, given: str | Mapping[Hashable, Any] | None) -> View:
-        """This view with more evidence.
+        """This view with more that is given.
 
         Raises
         ------
         QuestionError
-            If the new evidence contradicts what is known already.
+            If it contradicts what is given already.
         """
         return self._add_given(read_given(given, self.shown))
 
@@ -153,12 +153,12 @@ class View:
 
     @cached_property
     def conditional(self) -> ConditionalCircuits:
-        """The evidence put to the predictive networks: gives answers."""
+        """What is given, put to the predictive networks: gives answers."""
         return self._inquire(ConditionalCircuits(self.posterior.predictive, self.given))
 
     @cached_property
     def drawn_conditional(self) -> ConditionalCircuits:
-        """The evidence put to networks with drawn parameters: gives intervals."""
+        """What is given, put to networks with drawn parameters: gives intervals."""
         return self._inquire(ConditionalCircuits(self.posterior.drawn, self.given))
 
     def _inquire(self, conditional: ConditionalCircuits) -> ConditionalCircuits:
@@ -172,12 +172,12 @@ class View:
         pieces = [self.describe(column) for column in error.columns]
         if len(pieces) == 1:
             return (
-                f"the evidence {pieces[0]} has probability zero under the model, whatever else is "
-                "given; change it or leave it out"
+                f"what is given, {pieces[0]}, has probability zero under the model, whatever else "
+                "is known; change it or leave it out"
             )
         return (
-            f"the evidence {' and '.join(pieces)} has probability zero under the model, together "
-            "but not alone; change one of them or leave it out"
+            f"what is given, {' and '.join(pieces)}, has probability zero under the model, "
+            "together but not alone; change one of them or leave it out"
         )
 
     def describe(self, column: int) -> str:
@@ -186,7 +186,7 @@ class View:
         name = shorten(described.name)
         if not isinstance(known, ValueSet):
             return f"{name} = {show(decode_value(known, described))}"
-        if described.kind in ("category", "binary"):
+        if described.coded:
             values = np.arange(float(len(described.categories) or 2))
             inside = values[known.contains(values)]
             return f"{name} in {[decode_value(float(value), described) for value in inside]}"
@@ -216,9 +216,7 @@ def _combine(
     new_set = new if isinstance(new, ValueSet) else ValueSet.of([(new, new)])
     both = old_set.intersect(new_set)
     if both.empty:
-        raise QuestionError(
-            f"column {shorten(column.name)}: the evidence contradicts what is given already"
-        )
+        raise QuestionError(f"column {shorten(column.name)}: it contradicts what is given already")
     if not isinstance(known, ValueSet):
         return known
     return new if not isinstance(new, ValueSet) else both
@@ -246,7 +244,7 @@ def _category_values(column: ColumnSchema, types: tuple[type, ...]) -> tuple[Any
 
 def decode_number(value: float, column: ColumnSchema) -> Any:
     """A number that need not occur in the column, such as a mean: a float or a time."""
-    if column.kind in ("datetime", "duration"):
+    if column.timed:
         return decode_value(value, column)
     return float(value)
 

@@ -31,7 +31,7 @@ img { max-width: 100%; height: auto; }
 .figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 24rem), 1fr));
   gap: 1rem; }
 figure { margin: 0; } figcaption { font-size: .85rem; color: #555; }
-.strange { background: #ffe3c2; border-left: 4px solid #d55e00; }
+.surprising { background: #ffe3c2; border-left: 4px solid #d55e00; }
 .note { color: #555; } pre { background: #f5f5f5; padding: .5rem; overflow-x: auto; }
 .answer { font-weight: 600; }
 """)

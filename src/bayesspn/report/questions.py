@@ -68,10 +68,10 @@ def _examples(subject: Subject) -> Iterator[_Example]:
 
 def _typical(subject: Subject, column: ColumnSchema) -> Any:
     """Something to be given of a column: its most probable category, or its upper quarter."""
-    if column.kind in ("category", "binary"):
+    if column.coded:
         value = subject.joint.mode(column.name)
         return value if len(str(value)) <= _LONGEST_NAME else None
-    if column.kind in ("datetime", "duration"):
+    if column.timed:
         return None
     return (_round(subject.upper_quarter(column.name), column), None)
 
@@ -80,7 +80,7 @@ def _ask(subject: Subject, target: ColumnSchema, known: Hashable | None, event: 
     given = None if known is None else {known: event}
     words = join([" if ", _condition(known, event)]) if known is not None else ""
     rest = f", given={given!r}" if given else ""
-    if target.kind in ("category", "binary"):
+    if target.coded:
         value, answer = subject.joint.mode(target.name, given, interval=_INTERVAL)
         question = join(["What is ", datum(target.name), " most probably", words, "?"])
         told = f", {percent(answer.value)} ({percent(answer.low)} to {percent(answer.high)})"
@@ -106,6 +106,6 @@ def _show(value: Any) -> str:
 
 def _round(value: Any, column: ColumnSchema) -> Any:
     """A bound as one would write it."""
-    if column.kind in ("count", "integer"):
+    if column.whole:
         return int(value)
     return float(f"{value:.3g}")

@@ -16,7 +16,7 @@ from bayesspn.report.figures import picture
 from bayesspn.report.markup import Markup, datum, element, join, table
 from bayesspn.report.questions import ask_examples
 from bayesspn.report.subject import Subject
-from bayesspn.report.surprises import show_strange
+from bayesspn.report.surprises import show_surprising
 from bayesspn.tables.encoding import encode_some
 from bayesspn.tables.schema import ColumnSchema
 
@@ -69,7 +69,7 @@ def _describe_values(column: ColumnSchema) -> Markup:
         more = len(column.categories) - 6
         return join([shown, f" and {more} more" if more > 0 else ""])
     if column.resolution:
-        unit = " s" if column.kind in ("datetime", "duration") else ""
+        unit = " s" if column.timed else ""
         return join([f"recorded to {column.resolution:g}{unit}"])
     return join(["true, false" if column.kind == "binary" else ""])
 
@@ -78,7 +78,7 @@ def _describe_seen(column: ColumnSchema, data: pd.DataFrame, cells: Any) -> Mark
     """The range of a column, or its most common category."""
     if column.name not in data or not len(cells):
         return join(["nothing"])
-    if column.kind in ("category", "binary"):
+    if column.coded:
         names = column.categories or (False, True)
         code, times = np.unique(cells, return_counts=True)
         best = int(times.argmax())
@@ -223,6 +223,6 @@ SECTIONS: dict[str, Callable[[Subject], Markup | None]] = {
     "Convergence": show_convergence,
     "Fit of the columns": show_fit,
     "Dependence": show_dependence,
-    "Surprising rows and cells": show_strange,
+    "Surprising rows and cells": show_surprising,
     "Questions and answers": ask_examples,
 }

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from bayesspn.estimators.joint import JointEstimator
     from bayesspn.questions.interface import Conditional
 
-#: Rows among which strange ones are looked for.
+#: Rows among which surprising ones are looked for.
 _MOST_ROWS = 5_000
 
 _TABLES = 40
@@ -81,7 +81,7 @@ class Subject:
 
     @cached_property
     def rows(self) -> pd.DataFrame | None:
-        """Rows among which strange ones are looked for."""
+        """Rows among which surprising ones are looked for."""
         return None if self.data is None else thin_rows(self.data, _MOST_ROWS)
 
     @cached_property

@@ -24,10 +24,10 @@ _JUDGED_ROWS = 250
 _DRAWN = 200
 
 #: −log of one in a hundred: cells from here on are marked.
-_STRANGE = -np.log(0.01)
+_SURPRISING = -np.log(0.01)
 
 
-def show_strange(subject: Subject) -> Markup | None:
+def show_surprising(subject: Subject) -> Markup | None:
     """Show the rows least like the others, and the cells least like the rest of their rows."""
     rows = subject.rows
     if rows is None or subject.data is None:
@@ -64,12 +64,12 @@ def show_strange(subject: Subject) -> Markup | None:
 
 def _rows_table(worst: pd.DataFrame, scores: Any, surprises: Any, names: list[Any]) -> Markup:
     lines = []
-    for (label, row), score, surprise in zip(worst.iterrows(), scores, surprises, strict=True):
+    for (label, row), score, row_surprises in zip(worst.iterrows(), scores, surprises, strict=True):
         cells = []
-        for name, strange in zip(names, surprise, strict=True):
+        for name, surprise in zip(names, row_surprises, strict=True):
             text = datum(_cell(row[name]) if name in row else "", 40)
-            if strange >= _STRANGE:
-                cells.append(element("td", text, class_="strange", title=_one_in(strange)))
+            if surprise >= _SURPRISING:
+                cells.append(element("td", text, class_="surprising", title=_one_in(surprise)))
             else:
                 cells.append(element("td", text))
         lines.append([datum(label, 40), show(round(float(score), 1)), *cells])
@@ -82,8 +82,8 @@ def _cells_table(subject: Subject, rows: pd.DataFrame, surprises: Any, names: li
     lines = []
     for place in order:
         row, column = np.unravel_index(place, surprises.shape)
-        strange = float(surprises[row, column])
-        if not strange > 0:
+        surprise = float(surprises[row, column])
+        if not surprise > 0:
             continue
         name = names[column]
         lines.append(
@@ -92,7 +92,7 @@ def _cells_table(subject: Subject, rows: pd.DataFrame, surprises: Any, names: li
                 datum(name),
                 datum(_cell(rows.iloc[row][name]), 60),
                 _expected(subject, rows.iloc[row], name),
-                _one_in(strange),
+                _one_in(surprise),
             ]
         )
     return table(["row", "column", "value", "expected, given the rest", "how unusual"], lines)
@@ -103,7 +103,7 @@ def _expected(subject: Subject, row: pd.Series, name: Any) -> Markup:
     given = {other: value for other, value in row.items() if other != name and not _missing(value)}
     column = subject.model.schema_[name]
     try:
-        if column.kind in ("category", "binary"):
+        if column.coded:
             value, answer = subject.joint.mode(name, given, interval=0.9)
             return join([datum(_cell(value), 60), f" ({percent(answer.value)})"])
         drawn = as_frame(

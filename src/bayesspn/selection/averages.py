@@ -36,6 +36,16 @@ class GraphAverage:
     names_ : tuple of str
     models_ : tuple of BayesianSPN
     weights_ : ndarray of shape (graphs,)
+
+    Examples
+    --------
+    >>> from bayesspn import BayesianSPN, RegionGraph
+    >>> from bayesspn.examples import fitted_patients, load_patients
+    >>> settings = {"chains": 1, "burn_in": 20, "draws": 5, "random_state": 0}
+    >>> small = BayesianSPN(graph=RegionGraph(0, leaves=2), **settings).fit(load_patients())
+    >>> average = GraphAverage(["large", "small"], [fitted_patients(), small], [0.6, 0.2])
+    >>> average
+    GraphAverage(75.0% large; 25.0% small)
     """
 
     def __init__(
@@ -55,6 +65,18 @@ class GraphAverage:
         Returns
         -------
         ndarray of shape (rows,)
+
+        Examples
+        --------
+        >>> from bayesspn import BayesianSPN, RegionGraph
+        >>> from bayesspn.examples import fitted_patients, load_patients
+        >>> settings = {"chains": 1, "burn_in": 20, "draws": 5, "random_state": 0}
+        >>> small = BayesianSPN(graph=RegionGraph(0, leaves=2), **settings).fit(load_patients())
+        >>> average = GraphAverage(["large", "small"], [fitted_patients(), small], [0.6, 0.2])
+        >>> rows = load_patients().head(3)
+        >>> each = [model.score_samples(rows) for model in average.models_]
+        >>> bool((average.score_samples(rows) <= np.maximum(*each)).all())
+        True
         """
         scores = np.array([model.score_samples(X) for model in self.models_])
         return np.asarray(logsumexp(scores, b=self.weights_[:, None], axis=0))
@@ -67,6 +89,16 @@ class GraphAverage:
         X : array or data frame of shape (rows, columns)
         y : ignored
             For scikit-learn's interface.
+
+        Examples
+        --------
+        >>> from bayesspn import BayesianSPN, RegionGraph
+        >>> from bayesspn.examples import fitted_patients, load_patients
+        >>> settings = {"chains": 1, "burn_in": 20, "draws": 5, "random_state": 0}
+        >>> small = BayesianSPN(graph=RegionGraph(0, leaves=2), **settings).fit(load_patients())
+        >>> average = GraphAverage(["large", "small"], [fitted_patients(), small], [0.6, 0.2])
+        >>> average.score(load_patients().assign(weight=150.0)) < average.score(load_patients())
+        True
         """
         return float(np.mean(self.score_samples(X)))
 
@@ -82,6 +114,16 @@ class GraphAverage:
         -------
         table of shape (n_samples, columns)
             Of the library and types of the table that was learned from.
+
+        Examples
+        --------
+        >>> from bayesspn import BayesianSPN, RegionGraph
+        >>> from bayesspn.examples import fitted_patients, load_patients
+        >>> settings = {"chains": 1, "burn_in": 20, "draws": 5, "random_state": 0}
+        >>> small = BayesianSPN(graph=RegionGraph(0, leaves=2), **settings).fit(load_patients())
+        >>> average = GraphAverage(["large", "small"], [fitted_patients(), small], [0.6, 0.2])
+        >>> average.sample(4, random_state=0).columns.tolist()
+        ['age', 'sex', 'weight', 'ill', 'visits']
         """
         check_whole("n_samples", n_samples, 1)
         rng = check_random_state(random_state)

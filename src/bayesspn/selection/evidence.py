@@ -7,12 +7,10 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from bayesspn.inference.chains import GrowingChain, start_chain
-from bayesspn.inference.evidence.estimates import (
-    LogEvidence,
-    bridge_evidence,
-    sequential_evidence,
-    tempered_evidence,
-)
+from bayesspn.inference.evidence.checks.sequential import sequential_evidence
+from bayesspn.inference.evidence.checks.tempered import tempered_evidence
+from bayesspn.inference.evidence.estimates import bridge_evidence
+from bayesspn.inference.evidence.runs import LogEvidence
 from bayesspn.model.generative import Model
 from bayesspn.numerics.random_numbers import Key, draw_seed
 from bayesspn.rows.encoded import EncodedRows

@@ -56,6 +56,19 @@ class GraphSelection:
         The best graph, fitted to all rows.
     interrupted : bool
         Whether Ctrl-C ended the scoring early.
+
+    Examples
+    --------
+    >>> from bayesspn import RegionGraph
+    >>> x = np.random.default_rng(0).integers(0, 2, size=(30, 1))
+    >>> X = np.hstack([x, x])  # two columns that are always equal
+    >>> grid = [RegionGraph(0, leaves=1), RegionGraph(0, leaves=2)]
+    >>> estimator = BayesianSPN(chains=1, burn_in=10, draws=10, random_state=0)
+    >>> choice = select_graph(X, grid, estimator=estimator, sweeps=8, runs=2, loo=False)
+    >>> choice.table["evidence"].idxmax()
+    'mixture of 2'
+    >>> choice.model.graph_.leaves
+    2
     """
 
     def __init__(
@@ -118,6 +131,20 @@ class GraphSelection:
         -------
         GraphAverage
             With ``score_samples``, ``score`` and ``sample``.
+
+        Examples
+        --------
+        >>> from bayesspn import RegionGraph
+        >>> x = np.random.default_rng(0).integers(0, 2, size=(30, 1))
+        >>> X = np.hstack([x, x])  # two columns that are always equal
+        >>> grid = [RegionGraph(0, leaves=1), RegionGraph(0, leaves=2)]
+        >>> estimator = BayesianSPN(chains=1, burn_in=10, draws=10, random_state=0)
+        >>> choice = select_graph(X, grid, estimator=estimator, sweeps=8, runs=2, loo=False)
+        >>> average = choice.average(most=1)
+        >>> average
+        GraphAverage(100.0% mixture of 2)
+        >>> average.sample(5, random_state=0).shape
+        (5, 2)
         """
         if most is not None:
             check_whole("most", most, 1)

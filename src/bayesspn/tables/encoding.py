@@ -107,12 +107,12 @@ def _encode_column(cells: Cells, column: ColumnSchema) -> Array:
         return np.full(len(cells.missing), np.nan)  # of whatever type it is
     if column.kind == "category":
         return _encode_categories(cells, column)
-    if column.kind in ("datetime", "duration"):
+    if column.timed:
         return _encode_times(cells, column)
     values = numbers(cells)
     if column.kind == "binary":
         _refuse(cells, ~np.isin(values, (0.0, 1.0)), "is neither true nor false", column.kind)
-    elif column.kind in ("count", "integer"):
+    elif column.whole:
         _refuse(cells, values != np.floor(values), "is not a whole number", column.kind)
     return values
 
@@ -246,7 +246,7 @@ def _decode_column(values: Array, column: ColumnSchema) -> Cells:
     if column.kind == "category":
         return _decode_categories(filled, missing, column)
     dtype = column.dtype or DEFAULT_DTYPES[column.kind]
-    if column.kind in ("datetime", "duration"):
+    if column.timed:
         kind = "M" if column.kind == "datetime" else "m"
         # clocks of time zones differ from UTC by less than a day
         margin = 86_400.0 if has_time_zone(dtype) else 0.0
@@ -333,10 +333,10 @@ def as_recorded(values: Array, schema: Schema) -> Array:
     """
     values = np.array(values, dtype=np.float64)
     for j, column in enumerate(schema):
-        if column.kind in ("count", "integer"):
+        if column.whole:
             # what is given back must be fit to be read again
             values[:, j] = np.clip(np.rint(values[:, j]), -LARGEST_INTEGER, LARGEST_INTEGER)
-        elif column.kind in ("datetime", "duration") and column.resolution:
+        elif column.timed and column.resolution:
             with np.errstate(over="ignore"):  # what is infinite then becomes the last time
                 values[:, j] = column.resolution * np.rint(values[:, j] / column.resolution)
         elif column.kind == "real" and column.resolution:

@@ -132,6 +132,21 @@ class ColumnSchema:
                 "leave it out",
             )
 
+    @property
+    def coded(self) -> bool:
+        """Whether values are positions in a list: categories, or false and true."""
+        return self.kind in ("category", "binary")
+
+    @property
+    def whole(self) -> bool:
+        """Whether values are whole numbers."""
+        return self.kind in ("count", "integer")
+
+    @property
+    def timed(self) -> bool:
+        """Whether values are moments or lengths of time, in seconds."""
+        return self.kind in ("datetime", "duration")
+
     def _wrong(self, field: str, fix: str) -> SchemaError:
         value = shorten(getattr(self, field))
         return SchemaError(f"column {shorten(self.name)}: {field} is {value}; {fix}")

@@ -29,11 +29,9 @@ from bayesspn.engine import compiled, oracle
 from bayesspn.engine.row_sums import Address
 from bayesspn.graphs import RegionGraph
 from bayesspn.inference.chains import chain_from_state, run_chain
-from bayesspn.inference.evidence.estimates import (
-    bridge_evidence,
-    sequential_evidence,
-    tempered_evidence,
-)
+from bayesspn.inference.evidence.checks.sequential import sequential_evidence
+from bayesspn.inference.evidence.checks.tempered import tempered_evidence
+from bayesspn.inference.evidence.estimates import bridge_evidence
 from bayesspn.inference.prior import draw_prior_circuit, draw_rows
 from bayesspn.inference.state import State
 from bayesspn.leaves.columns import Leaves, describe_column

@@ -44,7 +44,7 @@ function write(column, value) {
   return column.kind === "duration" ? `${value} seconds` : String(value);
 }
 
-/** Evidence that the value lies in some cells next to each other. */
+/** The entry for a value in some cells next to each other. */
 export function cellsEntry(column, cells, first, last) {
   let low = cells[first][1];
   let high = cells[last][2];
@@ -55,7 +55,7 @@ export function cellsEntry(column, cells, first, last) {
   return { kind: "range", low: write(column, low), high: write(column, high) };
 }
 
-/** Evidence in words. */
+/** An entry in words. */
 export function tell(column, entry) {
   if (entry.kind === "missing") return "missing";
   if (entry.kind === "codes") {

@@ -73,8 +73,8 @@ export class Card {
   /**
    * @param {object} column as the server describes it
    * @param {number} position of the column
-   * @param {object} before the answer without evidence
-   * @param {function} choose is called with new evidence on the column, or null to forget it
+   * @param {object} before the answer when nothing is given
+   * @param {function} choose is called with what is given of the column now, or null to forget it
    */
   constructor(column, position, before, choose) {
     this.column = column;

@@ -1,15 +1,15 @@
-// The page: evidence goes to the server, answers go to the cards.
+// The page: what is given goes to the server, answers go to the cards.
 
 import { ask, describe } from "./ask.js";
 import { tell } from "./axis.js";
 import { Card } from "./card.js";
 import { find, make } from "./elements.js";
-import { Evidence } from "./evidence.js";
+import { Given } from "./given.js";
 import { prepareExports, prepareRows, prepareSamples } from "./panels.js";
 
 const JUDGE_AFTER = 250; // milliseconds without a change, so that clicks do not wait for it
 
-const evidence = new Evidence();
+const given = new Given();
 let model = null;
 let cards = [];
 let asking = false;
@@ -27,25 +27,25 @@ function forgive() {
   find("problem").textContent = "";
 }
 
-/** Show which evidence there is, and put it into the address. */
-function showEvidence() {
-  const items = evidence.list().map((entry) => {
+/** Show what is given, and put it into the address. */
+function showGiven() {
+  const items = given.list().map((entry) => {
     const column = model.columns[entry.column];
     return make(
       "li",
       {},
       make(
         "button",
-        { type: "button", title: "Forget this", onclick: (event) => change(() => evidence.set(entry.column, null), entry.column, event) },
+        { type: "button", title: "Forget this", onclick: (event) => change(() => given.set(entry.column, null), entry.column, event) },
         make("bdi", {}, column.name.slice(0, 60)), " ", make("bdi", {}, tell(column, entry)), " ×",
       ),
     );
   });
   find("known").replaceChildren(...items);
-  find("undo").disabled = !evidence.past.length;
-  find("redo").disabled = !evidence.future.length;
-  find("clear").disabled = !evidence.entries.size;
-  history.replaceState(null, "", `${location.pathname}${evidence.fragment()}`);
+  find("undo").disabled = !given.past.length;
+  find("redo").disabled = !given.future.length;
+  find("clear").disabled = !given.entries.size;
+  history.replaceState(null, "", `${location.pathname}${given.fragment()}`);
 }
 
 function measure(start) {
@@ -58,7 +58,7 @@ function measure(start) {
   );
 }
 
-/** Change the evidence, ask, and take the change back if the server refuses it. */
+/** Change what is given, ask, and take the change back if the server refuses it. */
 async function change(alter, position = null, event = null) {
   const start = event?.timeStamp ?? performance.now();
   if (asking) {
@@ -66,19 +66,19 @@ async function change(alter, position = null, event = null) {
     return;
   }
   asking = true;
-  const [entries, past, future] = [evidence.entries, [...evidence.past], [...evidence.future]];
+  const [entries, past, future] = [given.entries, [...given.past], [...given.future]];
   alter();
   try {
-    const answers = await ask("ask", { evidence: evidence.list() });
+    const answers = await ask("ask", { given: given.list() });
     forgive();
     find("python").textContent = answers.python;
-    showEvidence();
-    cards.forEach((card, place) => card.update(answers.columns[place], evidence.get(place)));
+    showGiven();
+    cards.forEach((card, place) => card.update(answers.columns[place], given.get(place)));
     measure(start);
     judgeSoon();
   } catch (error) {
-    Object.assign(evidence, { entries, past, future });
-    showEvidence();
+    Object.assign(given, { entries, past, future });
+    showGiven();
     complain(error, position);
     measure(start);
   } finally {
@@ -89,16 +89,16 @@ async function change(alter, position = null, event = null) {
   }
 }
 
-/** Ask how probable the evidence is, once nothing has changed for a while. */
+/** Ask how probable what is given is, once nothing has changed for a while. */
 function judgeSoon() {
   const mine = ++judging;
-  find("judgement").textContent = evidence.entries.size ? "…" : "Nothing is given: these are the columns as they are.";
-  if (!evidence.entries.size) return;
+  find("judgement").textContent = given.entries.size ? "…" : "Nothing is given: these are the columns as they are.";
+  if (!given.entries.size) return;
   setTimeout(async () => {
     if (mine !== judging) return;
     let words;
     try {
-      words = (await ask("judge", { evidence: evidence.list() })).words;
+      words = (await ask("judge", { given: given.list() })).words;
     } catch (error) {
       words = error.message;
     }
@@ -111,22 +111,22 @@ function prepareKeys() {
   document.addEventListener("keydown", (event) => {
     if (!(event.ctrlKey || event.metaKey) || typing(event.target)) return;
     const key = event.key.toLowerCase();
-    if (key === "z" && !event.shiftKey) change(() => evidence.undo(), null, event);
-    else if (key === "y" || (key === "z" && event.shiftKey)) change(() => evidence.redo(), null, event);
+    if (key === "z" && !event.shiftKey) change(() => given.undo(), null, event);
+    else if (key === "y" || (key === "z" && event.shiftKey)) change(() => given.redo(), null, event);
     else return;
     event.preventDefault();
   });
-  find("undo").addEventListener("click", (event) => change(() => evidence.undo(), null, event));
-  find("redo").addEventListener("click", (event) => change(() => evidence.redo(), null, event));
-  find("clear").addEventListener("click", (event) => change(() => evidence.setAll([]), null, event));
+  find("undo").addEventListener("click", (event) => change(() => given.undo(), null, event));
+  find("redo").addEventListener("click", (event) => change(() => given.redo(), null, event));
+  find("clear").addEventListener("click", (event) => change(() => given.setAll([]), null, event));
   window.addEventListener("hashchange", () => followLink());
 }
 
-/** Take over the evidence that the address carries. */
+/** Take over what the address says is given. */
 async function followLink() {
   try {
-    const list = Evidence.fromFragment(location.hash);
-    await change(() => evidence.setAll(list));
+    const list = Given.fromFragment(location.hash);
+    await change(() => given.setAll(list));
   } catch (error) {
     complain(error);
   }
@@ -135,7 +135,7 @@ async function followLink() {
 async function begin() {
   try {
     model = await describe();
-    const marginal = await ask("ask", { evidence: [] });
+    const marginal = await ask("ask", { given: [] });
     find("title").textContent = model.name;
     document.title = `${model.name} – bayesspn explorer`;
     find("about").textContent = `${model.columns.length} columns, averaged over ${model.draws} networks`;
@@ -144,15 +144,15 @@ async function begin() {
     cards = model.columns.map(
       (column, position) =>
         new Card(column, position, marginal.columns[position], (entry) =>
-          change(() => evidence.set(position, entry), position, window.event),
+          change(() => given.set(position, entry), position, window.event),
         ),
     );
     cards.forEach((card, position) => card.update(marginal.columns[position], undefined));
     find("columns").replaceChildren(...cards.map((card) => card.element));
     prepareKeys();
-    prepareExports(evidence, complain);
-    prepareSamples(evidence, complain);
-    prepareRows(model.columns, model.table, (entries) => change(() => evidence.setAll(entries)), complain);
+    prepareExports(given, complain);
+    prepareSamples(given, complain);
+    prepareRows(model.columns, model.table, (entries) => change(() => given.setAll(entries)), complain);
     judgeSoon();
     if (location.hash.length > 1) await followLink();
     document.body.dataset.ready = "yes";

@@ -3,7 +3,7 @@
 import { ask, upload } from "./ask.js";
 import { find, make, save } from "./elements.js";
 
-const STRANGE = Math.log(100); // one in a hundred
+const SURPRISING = Math.log(100); // one in a hundred
 
 async function copy(text, button) {
   const before = button.textContent;
@@ -17,26 +17,26 @@ async function copy(text, button) {
 }
 
 /** Buttons that copy the link and the call, and save the answers. */
-export function prepareExports(evidence, complain) {
+export function prepareExports(given, complain) {
   find("link").addEventListener("click", () => copy(location.href, find("link")));
   find("copy-python").addEventListener("click", () => copy(find("python").textContent, find("copy-python")));
   find("export").addEventListener("click", async () => {
     try {
-      save((await ask("export", { evidence: evidence.list() })).csv, "answers.csv");
+      save((await ask("export", { given: given.list() })).csv, "answers.csv");
     } catch (error) {
       complain(error);
     }
   });
 }
 
-/** Synthetic rows under the evidence. */
-export function prepareSamples(evidence, complain) {
+/** Synthetic rows that agree with what is given. */
+export function prepareSamples(given, complain) {
   let csv = "";
   find("draw").addEventListener("click", async () => {
     find("sample-words").textContent = "Drawing …";
     try {
       const drawn = await ask("sample", {
-        evidence: evidence.list(),
+        given: given.list(),
         rows: Number(find("sample-rows").value),
         seed: Number(find("sample-seed").value),
       });
@@ -81,11 +81,11 @@ export function prepareRows(columns, rows, useRow, complain) {
       const order = [...shown.cells.keys()].sort((a, b) => (shown.cells[b].surprise ?? -1) - (shown.cells[a].surprise ?? -1));
       const items = order.map((position) => {
         const cell = shown.cells[position];
-        const strange = (cell.surprise ?? 0) >= STRANGE;
+        const surprising = (cell.surprise ?? 0) >= SURPRISING;
         const words = cell.words ? ` – ${cell.words}` : "";
         return make(
           "li",
-          { class: strange ? "strange" : null, "data-column": position },
+          { class: surprising ? "surprising" : null, "data-column": position },
           make("bdi", {}, columns[position].name),
           ": ",
           make("bdi", {}, make("b", {}, cell.text)),

@@ -5,7 +5,7 @@ import { draw, percent } from "./elements.js";
 
 const [WIDTH, HEIGHT, FLOOR] = [300, 96, 80];
 
-/** A plot that calls back with the evidence that is chosen in it. */
+/** A plot that calls back with what is chosen in it. */
 export class NumberPlot {
   constructor(column, choose) {
     this.column = column;
@@ -49,7 +49,7 @@ export class NumberPlot {
       .join(" ");
   }
 
-  /** Draw an answer, what was answered without evidence, and what is known of the column itself. */
+  /** Draw an answer, the answer when nothing is given, and what is known of the column itself. */
   update(answer, before, entry, summary) {
     const low = this.heights(answer.low);
     const high = this.heights(answer.high);

@@ -22,13 +22,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import gammaln
 
 from bayesspn.arrays import Array, IntArray
 from bayesspn.engine import compiled
 from bayesspn.engine.row_sums import Address, RowSums, add_row_sums, subtract_row_sums
 from bayesspn.inference.chains import GrowingChain, start_chain
-from bayesspn.inference.circuits import draw_active_components, draw_parameters
+from bayesspn.inference.circuits import draw_circuit
 from bayesspn.inference.concentrations import log_edge_marginal
 from bayesspn.inference.evidence.bridge_sampling import bridge
 from bayesspn.inference.evidence.fixed_rows import (
@@ -38,15 +37,10 @@ from bayesspn.inference.evidence.fixed_rows import (
     RevisitStep,
     Step,
 )
-from bayesspn.inference.evidence.label_symmetry import (
-    FixedLabels,
-    distinguishable_children,
-    first_visits,
-)
+from bayesspn.inference.evidence.label_symmetry import label_fixing_rows
 from bayesspn.inference.scopes import region_log_marginals
 from bayesspn.inference.state import State
 from bayesspn.inference.sweep import draw_hyper_parameters, place_columns
-from bayesspn.model.circuit import Circuit
 from bayesspn.model.generative import Model
 from bayesspn.numerics.random_numbers import Key, Stream
 from bayesspn.rows.encoded import EncodedRows
@@ -58,12 +52,12 @@ _SETTLING = 1
 #: Sweeps of all steps that fix one row each, on either way, unless there are more of these steps.
 _FIRST_VISIT_SWEEPS = 1000
 
+#: Draws of such a step for one of others, at most: what it adds varies more.
+_FIRST_VISIT_DRAWS = 4
+
 #: Standard deviation of f that a step should have. Longer steps are fewer, and their errors in all
 #: the same as long as f is nearly normal.
 _STEP = 3.0
-
-#: Columns of every child that keep a chain from changing the order of children.
-_SETTLED = 2
 
 #: Sweeps without free rows cost little: so many for one of the others.
 _FIXED_SWEEPS = 3
@@ -104,17 +98,12 @@ def estimate_log_evidence(
         growing.step()
     chain = growing.chain()
     sweep = chain.sweep + 1
-    circuit = _draw_circuit(key, sweep, model, chain.state)
+    circuit = draw_circuit(key, sweep, model, chain.state)
     fixed = FixedAssignments(circuit, Address(key.words(), sweep))
     path = _Path(key, model, rows, fixed, chain.state, sweep, each)
     log_posterior, gap = path.fix_rows()
     log_joint, other_gap = path.remove_rows()
     return PathEstimate(log_joint - log_posterior, abs(gap) + abs(other_gap))
-
-
-def _draw_circuit(key: Key, sweep: int, model: Model, state: State) -> Circuit:
-    active = draw_active_components(key.generator(sweep, Stream.COMPONENTS), model, state)
-    return draw_parameters(key, sweep, model, active)
 
 
 class _Path:
@@ -139,10 +128,9 @@ class _Path:
         rng = key.generator(sweep, Stream.FIXED_ROWS)
         self.edges = compiled.draw_trees(fixed.circuit, rows, fixed.address, np.float32)[0]
         order = rng.permutation(rows.n_rows)
-        first = first_visits(model.graph, self.edges[order])
+        first, self.labels = label_fixing_rows(model.graph, self.edges[order])
         self.order = np.concatenate([order[first], np.delete(order, first)])
         self.n_first = len(first)
-        self.labels = FixedLabels(model.graph, self.edges[order[first]])
 
     def fix_rows(self) -> tuple[float, float]:
         """Log p(z*, s* | x): fix all rows part by part, then free them."""
@@ -179,8 +167,7 @@ class _Path:
                 step = before
         self.state = all_pinned
         back_down.append(down[-1])
-        total, gap = _bridge_both(up, down, back_up, back_down)
-        return total + self._log_child_orders(), gap
+        return _bridge_both(up, down, back_up, back_down)
 
     def _step(self, begin: int, end: int) -> Step:
         """Fixing of rows that stand from ``begin`` to ``end`` in order."""
@@ -188,8 +175,7 @@ class _Path:
         sums = self.fixed.sums(rows)
         if begin >= self.n_first:
             return RevisitStep(rows, sums)
-        edges = self.edges[self.order[begin]]
-        return FirstVisitStep(self.model, rows, sums, edges, self.labels, begin)
+        return FirstVisitStep(self.model, rows, sums, self.labels, begin)
 
     def _sample_step(
         self, fixed: int, sums: RowSums | None, step: Step | None, last: Step | None
@@ -198,7 +184,7 @@ class _Path:
         free = self._rows(self.order[fixed:])
         draws = self.each
         if fixed < self.n_first:
-            draws = int(np.clip(_FIRST_VISIT_SWEEPS // self.n_first, 1, self.each))
+            draws = int(np.clip(_FIRST_VISIT_SWEEPS // self.n_first, 1, _FIRST_VISIT_DRAWS * self.each))
         up, down = [], []
         for number in range(-_SETTLING, draws):
             draw = self._sweep(free, sums)
@@ -210,7 +196,7 @@ class _Path:
 
     def _sweep(self, free: EncodedRows, fixed: RowSums | None) -> PathDraw:
         self.sweep += 1
-        circuit = _draw_circuit(self.key, self.sweep, self.model, self.state)
+        circuit = draw_circuit(self.key, self.sweep, self.model, self.state)
         address = Address(self.key.words(), self.sweep)
         parts = [] if fixed is None else [fixed]
         if free.n_rows:
@@ -287,19 +273,6 @@ class _Path:
         wanted = np.zeros(self.rows.n_rows, dtype=bool)
         wanted[ids] = True
         return self.rows.take(wanted)
-
-    def _log_child_orders(self) -> float:
-        """Minus the log number of ways to order the children of partitions that z* tells apart.
-
-        A chain keeps to one of them where every child has a few columns: all would have to change
-        places at once.
-        """
-        graph, total = self.model.graph, 0.0
-        members = self.fixed.circuit.scope.partition_counts()
-        for level, different in enumerate(distinguishable_children(graph, self.edges)):
-            settled = (members[level] >= _SETTLED).all(axis=1)
-            total -= float((different & settled).sum() * gammaln(graph.children + 1))
-        return total
 
 
 def _bridge_both(

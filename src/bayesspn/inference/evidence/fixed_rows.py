@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bayesspn.arrays import Array, IntArray
+from bayesspn.arrays import Array
 from bayesspn.engine import compiled
 from bayesspn.engine.row_sums import Address, RowSums, from_fixed_point, subtract_row_sums
 from bayesspn.inference.circuits import predictive_circuit
@@ -55,7 +55,7 @@ class RevisitStep:
 
 @dataclass(frozen=True)
 class FirstVisitStep:
-    """A row whose tree is the first to visit some nodes.
+    """A row whose tree is the first to fix some labels.
 
     Drawn parameters of a node that no other row visits come from their prior, and would hardly
     ever suit this row: they are integrated out, given the trees of all other rows.
@@ -64,12 +64,11 @@ class FirstVisitStep:
     model: Model
     rows: EncodedRows
     sums: RowSums
-    edges: IntArray
     labels: FixedLabels
     number: int
 
     def log_probability(self, draw: PathDraw, free: bool) -> float:
-        """Log probability of the fix given other rows' trees and y, averaged over names.
+        """Log probability of its assignment given other rows' trees and y, averaged over labels.
 
         ``free`` says whether the row still is.
         """
@@ -83,7 +82,7 @@ class FirstVisitStep:
         circuit = predictive_circuit(self.model, state)
         x = self.rows.values(self.rows.sorted_ids[0])[0]
         values, log_base = fixed_leaf_values(circuit, x, self.sums)
-        fixed = log_label_averaged(circuit, values, self.edges, self.labels, self.number)
+        fixed = log_label_averaged(circuit, values, self.labels, self.number)
         return fixed - log_base - float(compiled.log_likelihood(circuit, self._alone())[0])
 
     def _alone(self) -> EncodedRows:

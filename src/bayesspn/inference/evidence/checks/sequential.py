@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from joblib import delayed
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
@@ -20,13 +21,16 @@ from bayesspn.arrays import Array
 from bayesspn.engine import compiled
 from bayesspn.engine.shards import LocalShards
 from bayesspn.inference.circuits import draw_active_components, draw_parameters
+from bayesspn.inference.evidence.runs import LogEvidence, mean_evidence
 from bayesspn.inference.parallel_tempering import Configuration
 from bayesspn.inference.prior import draw_prior_circuit
 from bayesspn.inference.sweep import draw_rest
 from bayesspn.model.generative import Model, draw_hyper
+from bayesspn.numerics.checks import check_whole
+from bayesspn.numerics.parallel import run_side_by_side
 from bayesspn.numerics.random_numbers import Key, Stream
 from bayesspn.rows.codebook import Codebook
-from bayesspn.rows.encoded import encode_shard
+from bayesspn.rows.encoded import EncodedRows, encode_shard
 
 #: Particles are drawn anew when their weights are worth less than this share of them.
 _LEAST_WORTH = 0.5
@@ -120,3 +124,50 @@ def _move(
         active = draw_active_components(key.generator(sweep, Stream.COMPONENTS), model, state)
         circuit = draw_parameters(key, sweep + 1, model, active)
     return _Particle(key, Configuration(hyper, circuit))
+
+
+def sequential_evidence(
+    model: Model,
+    rows: EncodedRows,
+    *,
+    seed: int,
+    runs: int = 4,
+    particles: int = 16,
+    sweeps: int = 2,
+    n_jobs: int | None = None,
+) -> LogEvidence:
+    """Estimate the evidence by predicting one row after the other.
+
+    Parameters
+    ----------
+    model : Model
+        A finite one.
+    rows : EncodedRows
+    seed : int
+    runs : int, default=4
+        Independent runs, each with the rows in an order of its own; they give the standard error.
+    particles : int, default=16
+        Networks that predict together, at least 2.
+    sweeps : int, default=2
+        Sweeps by which particles are moved each time they are drawn anew.
+    n_jobs : int, default=None
+        Runs side by side, as joblib counts them.
+    """
+    for name, value, least in (
+        ("runs", runs, 2),
+        ("particles", particles, 2),
+        ("sweeps", sweeps, 1),
+    ):
+        check_whole(name, value, least)
+    X = rows.values(np.arange(rows.n_rows))
+    logs = run_side_by_side(
+        [
+            delayed(predict_rows)(
+                Key(seed, run), model, rows.codebook, X, particles=particles, sweeps=sweeps
+            )
+            for run in range(runs)
+        ],
+        n_jobs,
+    )
+    # every run's estimate of the evidence itself is unbiased, that of its logarithm is not
+    return mean_evidence(np.array(logs))

@@ -1,7 +1,7 @@
 // What is known, with a way back, and as part of the page's address.
 
-/** Evidence by column, with undo and redo. */
-export class Evidence {
+/** What is given by column, with undo and redo. */
+export class Given {
   constructor() {
     this.entries = new Map();
     this.past = [];
@@ -50,7 +50,7 @@ export class Evidence {
     return true;
   }
 
-  /** The part of the address that carries the evidence. */
+  /** The part of the address that carries what is given. */
   fragment() {
     const list = this.list();
     return list.length ? `#${encodeURIComponent(JSON.stringify(list))}` : "";
@@ -65,6 +65,6 @@ export class Evidence {
     } catch {
       // said below
     }
-    throw new Error("The link carries evidence that cannot be read; set it again.");
+    throw new Error("What is given in the link cannot be read; set it again.");
   }
 }
