@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from bayesspn.estimators.density import BayesianSPN
     from bayesspn.estimators.imputer import SPNImputer
     from bayesspn.estimators.infinite import InfiniteSPN
+    from bayesspn.estimators.pooling import PooledEstimate, pool_estimates
     from bayesspn.estimators.regressor import SPNRegressor
     from bayesspn.files.estimators import load
     from bayesspn.graphs import RegionGraph
@@ -65,6 +66,7 @@ __all__ = [
     "Learned",
     "Leaves",
     "Model",
+    "PooledEstimate",
     "Posterior",
     "RegionGraph",
     "SPNClassifier",
@@ -75,6 +77,7 @@ __all__ = [
     "encode_rows",
     "load",
     "merge_chains",
+    "pool_estimates",
     "run_chain",
     "run_chains",
     "select_graph",
@@ -89,6 +92,7 @@ _MODULES = {
     "estimators.density": ("BayesianSPN",),
     "estimators.imputer": ("SPNImputer",),
     "estimators.infinite": ("InfiniteSPN",),
+    "estimators.pooling": ("PooledEstimate", "pool_estimates"),
     "estimators.regressor": ("SPNRegressor",),
     "files.estimators": ("load",),
     "graphs": ("RegionGraph",),
@@ -104,15 +108,9 @@ _MODULES = {
         "describe_column",
     ),
     "model.explicit": ("SPN",),
-    "model.generative": (
-        "Learned",
-        "Model",
-    ),
+    "model.generative": ("Learned", "Model"),
     "numerics.random_numbers": ("Key",),
-    "prediction.posterior": (
-        "Posterior",
-        "merge_chains",
-    ),
+    "prediction.posterior": ("Posterior", "merge_chains"),
     "questions.interface": ("Conditional",),
     "questions.views": ("Answer",),
     "rows.encoded": (

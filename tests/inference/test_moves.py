@@ -89,7 +89,7 @@ def draw_joint(rng: np.random.Generator, model: Model) -> Joint:
     circuit = draw_prior_circuit(rng, model, hyper)
     nothing = np.full((ROWS, len(COLUMNS)), np.nan)
     key = Key(int(rng.integers(2**63)))
-    X, edges = complete_rows(rng, circuit, nothing, Address(key.words(), 0))
+    X, edges, _ = complete_rows(rng, circuit, nothing, Address(key.words(), 0))
     X[rng.random(X.shape) < 0.2] = np.nan
     _, regions, nodes = oracle.decode_trees(model.graph, edges)
     # s given z, x, θ and ω is as good as the s that made x

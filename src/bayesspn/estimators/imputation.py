@@ -9,7 +9,7 @@ import numpy as np
 
 from bayesspn.arrays import Array
 from bayesspn.numerics.random_numbers import draw_seed
-from bayesspn.prediction.posterior import Posterior
+from bayesspn.prediction.posterior import DRAWN_SEED, Posterior
 from bayesspn.prediction.row_averages import average_missing, weigh_evenly, weights_of_draws
 from bayesspn.prediction.value_sets import ValueSet
 from bayesspn.tables import Schema, as_recorded, decode
@@ -40,10 +40,12 @@ def average_cells(
     dict of int to ndarray of shape (rows, k)
         For columns with categories their probabilities; for others E[x^k], k = 0, 1, 2, within the
         column's plausible range. Cells of rows that the model holds impossible get what holds
-        without any evidence; those that are not missing, zeros.
+        without anything known; those that are not missing, zeros.
     """
     posterior = posterior.thinned
-    circuits = posterior.predictive
+    # the predictive circuits of draws that were given a row have seen it, and would count it twice
+    circuits = posterior.drawn if fitted else posterior.predictive
+    seed = DRAWN_SEED if fitted else None
     tables = {}
     for column in columns:
         described = circuits.leaves.columns[column]
@@ -56,11 +58,11 @@ def average_cells(
     for start in range(0, len(X), _AVERAGED_TOGETHER):
         rows = slice(start, start + _AVERAGED_TOGETHER)
         part = X[rows]
-        scores = posterior.score_draws(part)
+        scores = posterior.score_draws(part, seed)
         impossible = np.asarray(np.isneginf(scores).all(axis=0))
         if impossible.any():
             unknown = np.full((1, X.shape[1]), np.nan)
-            scores[:, impossible] = posterior.score_draws(unknown)
+            scores[:, impossible] = posterior.score_draws(unknown, seed)
             missing = np.isnan(part)
             part = np.where(impossible[:, None], np.nan, part)
         weights = weigh_evenly(scores) if fitted else weights_of_draws(scores)
@@ -95,14 +97,14 @@ def fill_drawn(posterior: Posterior, X: Array, seed: int, *, fitted: bool = Fals
 
     ``fitted`` is as for `average_cells`.
     """
-    return posterior.complete(X, seed, fitted=fitted) if len(X) else X
+    return posterior.complete(X, seed, fitted=fitted, plausible=True) if len(X) else X
 
 
 def fill_several(posterior: Posterior, X: Array, m: int, random_state: Any) -> Iterator[Array]:
-    """Several draws of the missing cells, for multiple imputation; each of the shape of X."""
-    seeds = np.random.SeedSequence(draw_seed(random_state)).generate_state(m)
-    for seed in seeds:
-        yield fill_drawn(posterior, X, int(seed))
+    """Completed tables, each from one network of the posterior; each of the shape of X."""
+    if not len(X):
+        return iter([X] * m)
+    return posterior.complete_tables(X, m, draw_seed(random_state))
 
 
 def give_back(filled: Array, X: Array, schema: Schema, like: Any) -> Any:

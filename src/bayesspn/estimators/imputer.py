@@ -190,17 +190,22 @@ class SPNImputer(OneToOneFeatureMixin, TransformerMixin, JointEstimator):
     def impute(self, X: Any, m: int = 5, *, random_state: Any = None) -> list[Any]:
         """Fill in the missing cells several times, for multiple imputation.
 
+        Every table comes from one network of the posterior, with drawn parameters, so that tables
+        differ by all that is not known: analyse each as if it were complete, and pool the results
+        with `pool_estimates`. Draws are not weighed by the rows of X: as a rule these are the rows
+        that were learned from.
+
         Parameters
         ----------
         X : array or data frame of shape (rows, columns)
         m : int, default=5
-            Number of tables.
+            Number of tables. Ten or more give good intervals where much is missing.
         random_state : int, RandomState or None, default=None
 
         Returns
         -------
         list of m tables of shape (rows, columns)
-            Each filled with a draw of the missing cells.
+            Each filled with a draw of the missing cells, within their columns' plausible ranges.
 
         Examples
         --------

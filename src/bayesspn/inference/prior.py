@@ -58,5 +58,4 @@ def draw_rows(rng: np.random.Generator, circuit: Circuit, n: int) -> Array:
     """Draw rows from a network; shape (n, columns)."""
     nothing = np.full((n, len(circuit.densities.leaves.columns)), np.nan)
     address = Address(Key(int(rng.integers(2**63))).words(), 0)
-    completed, _ = complete_rows(rng, circuit, nothing, address)
-    return completed
+    return complete_rows(rng, circuit, nothing, address).rows

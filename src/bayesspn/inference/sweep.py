@@ -125,8 +125,8 @@ def place_columns(
     power: float = 1.0,
 ) -> State:
     """Draw y given what z and s of the rows add up to."""
-    evidence = region_log_marginals(codebook, hyper, sums, power)
+    log_marginals = region_log_marginals(codebook, hyper, sums, power)
     rng = key.generator(sweep, Stream.SCOPES)
-    scope = draw_scopes(rng, scope, evidence, float(hyper.beta[0]))
+    scope = draw_scopes(rng, scope, log_marginals, float(hyper.beta[0]))
     statistics = statistics_in_scope(codebook, scope, sums.statistics)
     return State(scope, hyper, sums.edge_counts, statistics)

@@ -39,6 +39,7 @@ class Stream(IntEnum):
     ROWS = 7
     EXCHANGES = 8
     FIXED_ROWS = 9
+    SHARES = 10
 
 
 @dataclass(frozen=True)

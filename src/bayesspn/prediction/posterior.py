@@ -16,7 +16,7 @@ import numpy as np
 
 from bayesspn.arrays import Array
 from bayesspn.engine import compiled
-from bayesspn.engine.completion import complete_rows
+from bayesspn.engine.completion import complete_plausibly, complete_rows
 from bayesspn.engine.row_sums import Address
 from bayesspn.inference.chains import Chain
 from bayesspn.inference.circuits import draw_circuit, predictive_circuit
@@ -147,8 +147,14 @@ class Posterior:
         """Draw new rows from the posterior predictive; shape (n, columns)."""
         return self.complete(np.full((n, self.model.n_columns), np.nan), seed)
 
-    def complete(self, X: Array, seed: int, *, fitted: bool = False) -> Array:
+    def complete(
+        self, X: Array, seed: int, *, fitted: bool = False, plausible: bool = False
+    ) -> Array:
         """Draw the missing cells of every row from their joint conditional; shape of X.
+
+        Every row picks a draw of its own: cells of one row belong together, those of several rows
+        are as independent as rows that have nothing to do with each other. `complete_tables` gives
+        whole tables.
 
         Parameters
         ----------
@@ -158,7 +164,15 @@ class Posterior:
             The same seed gives the same cells.
         fitted : bool, default=False
             Whether these are the rows that the posterior was given. Its draws know them already,
-            so each is as good as another; for new rows, those that explain a row count more.
+            so each is as good as another, and their parameters are drawn: the predictive circuit
+            of a draw has seen a row, and would count it once more. For new rows, draws that
+            explain a row count more, and parameters are integrated out.
+        plausible : bool, default=False
+            Whether drawn cells stay within their columns' plausible ranges.
+
+        Returns
+        -------
+        ndarray of shape (rows, columns)
 
         Raises
         ------
@@ -169,27 +183,86 @@ class Posterior:
         completed = np.empty_like(X)
         for part, start in enumerate(range(0, len(X), _COMPLETED_TOGETHER)):
             rows = slice(start, start + _COMPLETED_TOGETHER)
-            completed[rows] = self._complete_part(X[rows], Key(seed, part), start, fitted)
+            completed[rows] = self._complete_part(
+                X[rows], Key(seed, part), start, fitted, plausible
+            )
         return completed
 
-    def _complete_part(self, X: Array, key: Key, first_row: int, fitted: bool) -> Array:
+    def _complete_part(
+        self, X: Array, key: Key, first_row: int, fitted: bool, plausible: bool
+    ) -> Array:
         rng = key.generator(0, Stream.LEAVES)
-        scores = self.score_draws(X)
+        drawn = DRAWN_SEED if fitted else None
+        scores = self.score_draws(X, drawn)
+        self._check_possible(scores, first_row)
+        weigh = weigh_evenly if fitted else weights_of_draws
+        draw = complete_plausibly if plausible else complete_rows
+        weights = np.cumsum(weigh(scores), axis=0)
+        chosen = (rng.random(len(X)) * weights[-1] >= weights).sum(axis=0)
+        completed = X.copy()
+        for index, circuit in enumerate(self.circuits(drawn)):
+            rows = np.flatnonzero(chosen == index)
+            if rows.size:
+                address = Address(key.words(), index)
+                completed[rows] = draw(rng, circuit, X[rows], address).rows
+        return completed
+
+    def _check_possible(self, scores: Array, first_row: int) -> None:
         impossible = np.flatnonzero(np.isneginf(scores).all(axis=0))
         if impossible.size:
             raise ValueError(
                 f"row {first_row + impossible[0]}: its observed cells have probability zero"
             )
-        weigh = weigh_evenly if fitted else weights_of_draws
-        weights = np.cumsum(weigh(scores), axis=0)
-        chosen = (rng.random(len(X)) * weights[-1] >= weights).sum(axis=0)
-        completed = X.copy()
-        for index, circuit in enumerate(self.circuits()):
-            rows = np.flatnonzero(chosen == index)
-            if rows.size:
-                address = Address(key.words(), index)
-                completed[rows], _ = complete_rows(rng, circuit, X[rows], address)
-        return completed
+
+    def complete_tables(self, X: Array, tables: int, seed: int) -> Iterator[Array]:
+        """Draw the missing cells of whole tables, each from one network of the posterior.
+
+        All rows of a table share one draw with drawn parameters, so that tables differ by as much
+        as what is not known of the network leaves open: proper multiple imputation. Draws are
+        taken evenly from all chains, none twice as long as there are enough.
+
+        Parameters
+        ----------
+        X : ndarray of shape (rows, columns)
+            NaN marks the cells to draw.
+        tables : int
+        seed : int
+            The same seed gives the same cells.
+
+        Yields
+        ------
+        ndarray of shape (rows, columns)
+
+        Raises
+        ------
+        ValueError
+            If the observed cells of a row have probability zero under every draw.
+        """
+        X = check_values(self.model.leaves, X)
+        spread = self._spread_draws(np.random.default_rng(seed), tables)
+        for number, (chain, index) in enumerate(spread):
+            key = Key(seed, 1 + number)
+            state = self.draws[chain][index]
+            circuit = draw_circuit(Key(DRAWN_SEED + seed, number), 0, self.model, state)
+            rng = key.generator(0, Stream.LEAVES)
+            completed = complete_plausibly(rng, circuit, X, Address(key.words(), 0))
+            # rows that are impossible under this network may be possible under others
+            lost = np.flatnonzero(np.isneginf(completed.log_densities))
+            if lost.size:
+                others = self.complete(X[lost], seed + number, fitted=True, plausible=True)
+                completed.rows[lost] = others
+            yield completed.rows
+
+    def _spread_draws(self, rng: np.random.Generator, count: int) -> list[tuple[int, int]]:
+        """So many (chain, draw) pairs at random, equally many of every chain."""
+        queues = [list(rng.permutation(len(chain))) for chain in self.draws]
+        chosen: list[tuple[int, int]] = []
+        while len(chosen) < count:
+            for chain in rng.permutation(len(queues)):
+                if not queues[chain]:
+                    queues[chain] = list(rng.permutation(len(self.draws[chain])))
+                chosen.append((int(chain), int(queues[chain].pop())))
+        return chosen[:count]
 
     def as_spn(self) -> SPN:
         """The posterior predictive as one explicit network with a root sum over the draws."""

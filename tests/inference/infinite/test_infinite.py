@@ -86,7 +86,7 @@ def draw_joint(rng: np.random.Generator, model: Model) -> Joint:
     circuit = draw_prior_circuit(rng, model, hyper)
     key = Key(int(rng.integers(2**63)))
     nothing = np.full((ROWS, len(COLUMNS)), np.nan)
-    X, edges = complete_rows(rng, circuit, nothing, Address(key.words(), 0))
+    X, edges, _ = complete_rows(rng, circuit, nothing, Address(key.words(), 0))
     X[rng.random(X.shape) < 0.2] = np.nan
     _, regions, nodes = oracle.decode_trees(circuit.graph, edges)
     address = Address(key.words(), 1)

@@ -184,7 +184,9 @@ class _Path:
         free = self._rows(self.order[fixed:])
         draws = self.each
         if fixed < self.n_first:
-            draws = int(np.clip(_FIRST_VISIT_SWEEPS // self.n_first, 1, _FIRST_VISIT_DRAWS * self.each))
+            draws = int(
+                np.clip(_FIRST_VISIT_SWEEPS // self.n_first, 1, _FIRST_VISIT_DRAWS * self.each)
+            )
         up, down = [], []
         for number in range(-_SETTLING, draws):
             draw = self._sweep(free, sums)

@@ -16,6 +16,7 @@ from bayesspn.engine.row_sums import Address, RowSums, add_row_sums, subtract_ro
 from bayesspn.engine.shards import Shards
 from bayesspn.inference.circuits import predictive_of_shares
 from bayesspn.inference.infinite.components import add_to_scope, add_to_sums, component_sizes
+from bayesspn.inference.infinite.stick_breaking import draw_log_shares, smallest_share
 from bayesspn.inference.state import State, statistics_in_scope
 from bayesspn.model.circuit import Circuit
 from bayesspn.model.generative import Hyper, Model
@@ -55,7 +56,33 @@ def resample_rows(
     -------
     Scope, RowSums
         With at least one component that has no rows.
+
+    Notes
+    -----
+    A sweep gets here only if every component with rows is above the slice, an event that depends on
+    the shares and on how many rows components have. Rows are moved within that event: the shares
+    are drawn again given the new numbers of rows, and everything is undone if a component is below
+    the slice then. Two rows in random order are a reversible move, and so is this one.
     """
+    moved = _move_rows(key, sweep, model, shards, hyper, circuit, sums)
+    sizes = component_sizes(model, moved[1].edge_counts)
+    rng = key.generator(sweep, Stream.SHARES)
+    *used, _ = draw_log_shares(rng, sizes[sizes > 0], float(hyper.concentration[0]))
+    if min(used) > np.log(smallest_share(shards.n_rows)):
+        return moved
+    return circuit.scope, sums
+
+
+def _move_rows(
+    key: Key,
+    sweep: int,
+    model: Model,
+    shards: Shards,
+    hyper: Hyper,
+    circuit: Circuit,
+    sums: RowSums,
+) -> tuple[Scope, RowSums]:
+    """The rows one after the other, each with probabilities given all others."""
     rng = key.generator(sweep, Stream.ROWS)
     row_ids = rng.choice(shards.n_rows, size=min(_ROWS, shards.n_rows), replace=False)
     values = shards.values(row_ids)

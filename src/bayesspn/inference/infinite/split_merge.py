@@ -17,8 +17,9 @@ from bayesspn.inference.state import State
 from bayesspn.model.generative import Model
 from bayesspn.scopes import draw_prior_scope
 
-#: Exchanges that are tried in a sweep, per block.
-_TRIALS = 4
+#: Swaps proposed in a sweep, per root partition of a component. How many must not depend on the
+#: number of components: a state with more trials than its neighbours is left more often.
+_TRIALS = 32
 
 
 def split_merge_blocks(rng: np.random.Generator, model: Model, state: State) -> State:
@@ -38,7 +39,7 @@ def split_merge_blocks(rng: np.random.Generator, model: Model, state: State) -> 
     """
     branching = model.graph.branching[0]
     components = _Components(model, state)
-    trials = _TRIALS * state.scope.graph.branching[0]
+    trials = _TRIALS * branching
     # only indices are moved here, the arrays once in the end
     for u in np.log(rng.random(trials)):
         used = len(components.blocks)
