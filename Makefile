@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 RIVALS ?= .rivals
 
-.PHONY: demo compiled test test-long fuzz lint docs transcript pictures choose-graphs bench \
+.PHONY: demo compiled test test-long fuzz mutants lint docs transcript pictures choose-graphs bench \
 	bench-scoring bench-growth bench-quality bench-imputation bench-scaling \
 	table1 table2 figure3 cost rivals results clean
 
@@ -49,6 +49,10 @@ test-long: $(READY)
 # ten minutes of random tables; FUZZ_SECONDS and FUZZ_START change how many and which
 fuzz: $(READY)
 	$(BIN)/pytest -m long -s tests/fuzz
+
+# one-line mistakes in a copy of the package, each of which a quick test must notice
+mutants: $(READY)
+	$(BIN)/python tests/mutants.py $(ARGS)
 
 # an hour and a half: whether the evidence chooses good graphs
 choose-graphs: $(READY)

@@ -154,7 +154,9 @@ def test_rows_that_are_explained_well_are_not():
     )
 
 
-@pytest.mark.parametrize(("log_odds", "log_weight"), [(100.0, -100.7), (90.0, -91.0), (42.0, -43.0)])
+@pytest.mark.parametrize(
+    ("log_odds", "log_weight"), [(100.0, -100.7), (90.0, -91.0), (42.0, -43.0)]
+)
 def test_trees_of_doubtful_rows_are_drawn_as_the_oracle_does(log_odds, log_weight):
     """Weights and leaves nearly balance, so that all four products are chosen."""
     circuit = two_regions(log_odds, log_weight)
@@ -212,9 +214,7 @@ def test_any_weights_and_leaves_score_as_the_oracle_does(name, seed, spread, nev
         base.densities.log_partition,
         base.densities.log_mixing,
     )
-    circuit = Circuit(
-        base.scope, extreme_weights(GRAPHS[name], seed, spread, never), densities
-    )
+    circuit = Circuit(base.scope, extreme_weights(GRAPHS[name], seed, spread, never), densities)
     X = np.random.default_rng(seed).integers(0, 2, (40, 5)).astype(float)
     X[::7, 2] = np.nan
     rows = encode_rows(leaves, X)

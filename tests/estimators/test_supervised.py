@@ -15,7 +15,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import bayesspn
 from bayesspn import SPNClassifier, SPNImputer, SPNRegressor
 from bayesspn.estimators.imputation import average_cells
-from bayesspn.prediction.posterior import Posterior
+from bayesspn.prediction.posterior import DRAWN_SEED, Posterior
+from bayesspn.prediction.row_averages import average_missing, weigh_evenly
+from bayesspn.prediction.value_sets import ValueSet
 from bayesspn.tables import encode
 
 # chains this short do not agree, and need not
@@ -137,11 +139,17 @@ def test_all_draws_count_the_same_for_the_rows_they_were_given(mixed):
     posterior = model.posterior_
     values = encode(table, model.schema_)
     hole = np.isnan(values[:, 0])
-    alone = [Posterior(posterior.model, ((draw,),)) for chain in posterior.draws for draw in chain]
-    moments = np.stack([average_cells(draw, values, [0])[0][hole] for draw in alone])
-    even = moments.mean(axis=0)
+    # draws that were given the rows: parameters are drawn, and all count the same
+    described = posterior.model.leaves.columns[0].plausible
+    table_of_moments = posterior.drawn.moments(0, ValueSet.of([described]))
+    scores = posterior.score_draws(values[hole], DRAWN_SEED)
+    even = average_missing(
+        posterior.drawn, values[hole], weigh_evenly(scores), {0: table_of_moments}
+    )[0]
     known = even[:, 1] / even[:, 0]
     np.testing.assert_allclose(filled["size"][hole], known)
+    alone = [Posterior(posterior.model, ((draw,),)) for chain in posterior.draws for draw in chain]
+    moments = np.stack([average_cells(draw, values, [0])[0][hole] for draw in alone])
     weights = np.exp(posterior.score_draws(values[hole]))[:, :, None]
     weighed = (weights * moments).sum(axis=0) / weights.sum(axis=0)
     new = weighed[:, 1] / weighed[:, 0]

@@ -48,20 +48,29 @@ def quantities(circuit, hyper, queries):
     )
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("products", ["cross", "shared"])
-def test_ranks_of_the_truth_are_uniform(products):
-    graph = RegionGraph(1, 2, leaves=2, products=products)
-    model = Model(
-        graph,
+MODELS = {
+    "cross": {"products": "cross"},
+    "shared": {"products": "shared"},
+    "infinite": {"products": "shared", "concentration": Learned(0.7, 0.5)},
+}
+
+
+def make_model(name: str) -> Model:
+    settings = dict(MODELS[name])
+    return Model(
+        RegionGraph(1, 2, leaves=2, products=settings.pop("products")),
         Leaves(COLUMNS),
         alpha=Learned(0.5, 0.7),
         beta=Learned(1.0, 0.7),
         mixing=Learned(0.5, 0.7),
+        **settings,
     )
+
+
+def ranks_of_the_truth(model: Model, replicates: int, burn_in: int, thin: int) -> np.ndarray:
+    """How many of the draws are below the truth; (replicates, quantities)."""
     queries = encode_rows(model.leaves, QUERIES)
     rng = np.random.default_rng(0)
-    replicates = 400
     ranks = []
     for replicate in range(replicates):
         hyper = draw_hyper(rng, model)
@@ -71,7 +80,8 @@ def test_ranks_of_the_truth_are_uniform(products):
         truth = quantities(circuit, hyper, queries)
         rows = encode_rows(model.leaves, X)
         key = Key(replicate)
-        chain = run_chain(start_chain(key, model, rows), rows, burn_in=150, draws=DRAWS, thin=25)
+        start = start_chain(key, model, rows)
+        chain = run_chain(start, rows, burn_in=burn_in, draws=DRAWS, thin=thin)
         draws = np.array(
             [
                 quantities(draw_circuit(key, 10_000 + k, model, state), state.hyper, queries)
@@ -79,8 +89,28 @@ def test_ranks_of_the_truth_are_uniform(products):
             ]
         )
         ranks.append((draws < truth).sum(axis=0))
-    for quantity in np.array(ranks).T:
+    return np.array(ranks)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", MODELS)
+def test_ranks_of_the_truth_are_uniform(name):
+    replicates = 400
+    ranks = ranks_of_the_truth(make_model(name), replicates, burn_in=150, thin=25)
+    for quantity in ranks.T:
         counts = np.bincount(quantity * 5 // (DRAWS + 1), minlength=5)
         expected = replicates / 5
         statistic = ((counts - expected) ** 2 / expected).sum()
         assert statistic < chi2.isf(1e-4, 4), counts
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", MODELS)
+def test_intervals_hold_the_truth(name):
+    """Nineteen draws: the truth is among the middle eighteen gaps in nine of ten tables."""
+    replicates = 40
+    ranks = ranks_of_the_truth(make_model(name), replicates, burn_in=40, thin=4)
+    inside = ((ranks >= 1) & (ranks <= DRAWS - 1)).mean(axis=0)
+    assert (inside > 0.9 - 4 * np.sqrt(0.09 / replicates)).all(), inside
+    # few sweeps: all quantities together are a sharper test
+    assert abs(inside.mean() - 0.9) < 0.08

@@ -382,8 +382,7 @@ def test_any_text_is_answered_or_refused_in_words(text, a, b, name):
         for read in (read_event, read_given, read_question):
             try:
                 answer = read(question, schema)
-            except QuestionError as error:
-                assert str(error)
+            except QuestionError:
                 continue
             for part in answer if isinstance(answer, tuple) else (answer,):
                 assert all(isinstance(v, ValueSet) or math.isfinite(v) for v in part.values())
@@ -416,8 +415,7 @@ def test_any_value_is_answered_or_refused_in_words(drawn, value):
         for read in (read_event, read_given):
             try:
                 answer = read({"x": said}, Schema((drawn[0],)))
-            except QuestionError as error:
-                assert str(error)
+            except QuestionError:
                 continue
             assert all(isinstance(v, ValueSet) or math.isfinite(v) for v in answer.values())
 
@@ -425,5 +423,5 @@ def test_any_value_is_answered_or_refused_in_words(drawn, value):
 @pytest.mark.xfail(strict=True, raises=TypeError, reason="NumPy says that its times are integers")
 @pytest.mark.parametrize("kind", ["integer", "count", "real", "binary"])
 def test_lengths_of_time_are_refused_in_words_by_other_columns(kind):
-    with pytest.raises(QuestionError, match="not a number|neither true nor false"):
+    with pytest.raises(QuestionError, match=r"not a number|neither true nor false"):
         read_event({"x": np.timedelta64(3, "s")}, Schema((ColumnSchema("x", kind),)))

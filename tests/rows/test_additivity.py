@@ -129,9 +129,7 @@ def test_values_that_are_too_many_in_all_are_dense_however_they_are_divided():
 def test_hashes_of_shards_add_up_to_that_of_the_table(divided, block_rows):
     X, leaves, shards = divided
     whole = encode_rows(leaves, X)
-    parts = [
-        encode_shard(whole.codebook, X[rows], rows, block_rows=block_rows) for rows in shards
-    ]
+    parts = [encode_shard(whole.codebook, X[rows], rows, block_rows=block_rows) for rows in shards]
     total = np.sum([hash_columns(part) for part in parts], axis=0, dtype=np.uint64)
     np.testing.assert_array_equal(total, hash_columns(whole))
     np.testing.assert_array_equal(LocalShards(whole, 3).cell_hashes(), total)

@@ -16,8 +16,9 @@ from bayesspn.arrays import Array
 from bayesspn.graphs import RegionGraph
 from bayesspn.leaves.columns import Leaves
 
-#: Fixed-point units per nat.
+#: Fixed-point units per nat, and the largest score that counts in full.
 _UNITS = 2.0**20
+_LARGEST_SCORE = 1e12
 
 #: Statistics of leaves, one array per leaf group: int32 counts of categories, other slots int64 or,
 #: once they are unscaled, float64.
@@ -56,8 +57,13 @@ class RowSums(NamedTuple):
 
 
 def fixed_point(scores: Array) -> int:
-    """Sum of log densities as an integer, which does not depend on the order of the rows."""
-    return int(np.rint(_UNITS * scores).astype(np.int64).sum())
+    """Sum of log densities as an integer, which does not depend on the order of the rows.
+
+    Rows that no network should have to explain, beyond a million million nats, count as that much.
+    """
+    units = np.rint(_UNITS * np.clip(scores, -_LARGEST_SCORE, _LARGEST_SCORE)).astype(np.int64)
+    largest = int(np.abs(units).max(initial=0))
+    return int(units.sum()) if largest * len(units) < 2**62 else sum(units.tolist())
 
 
 def from_fixed_point(total: int) -> float:

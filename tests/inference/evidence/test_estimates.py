@@ -15,7 +15,7 @@ from enumeration import (
     enumerate_posterior,
     log_dirichlet_multinomial,
 )
-from scipy.special import logsumexp
+from scipy.special import betaln, gammaln, logsumexp
 from support import (
     GRAPHS,
     binary_leaves,
@@ -252,3 +252,62 @@ def test_exchanges_free_a_chain_that_is_stuck():
     assert tempered.trace[-1].log_likelihood > plain.trace[-1].log_likelihood + 1.5
     powers = tempered.replicas.powers
     assert (np.diff(np.append(powers, 1.0)) > 0).all()
+
+
+# Orders of children -------------------------------------------------------------------------------
+
+
+def log_evidence_of_one_partition(X: np.ndarray, alpha: float, beta: float) -> float:
+    """Exact evidence of a cross graph with one partition and two leaves per region.
+
+    All assignments of rows to the leaves of both children are gone through; scopes are summed by
+    the number of columns that the first child gets.
+    """
+    rows, columns = X.shape
+    sides = (np.arange(2**rows)[:, None] >> np.arange(rows)) & 1
+    per_side = np.zeros((len(sides), columns))
+    for leaf in (0, 1):
+        members = (sides == leaf).astype(float)
+        ones, size = members @ X, members.sum(axis=1, keepdims=True)
+        per_side += betaln(0.5 + ones, 0.5 + size - ones) - betaln(0.5, 0.5)
+    k = np.arange(columns + 1)
+    log_scope = gammaln(beta + k) + gammaln(beta + columns - k) - 2 * gammaln(beta)
+    log_scope += gammaln(2 * beta) - gammaln(2 * beta + columns)
+    total = -np.inf
+    for first, own in zip(sides, per_side, strict=True):
+        product = 2 * first + sides
+        counts = np.stack([(product == p).sum(axis=1) for p in range(4)], axis=1)
+        log_edges = (gammaln(alpha + counts) - gammaln(alpha)).sum(axis=1)
+        log_edges += gammaln(4 * alpha) - gammaln(4 * alpha + rows)
+        sums = np.full((len(sides), columns + 1), -np.inf)
+        sums[:, 0] = 0.0
+        for d in range(columns):
+            longer = sums + per_side[:, d, None]
+            longer[:, 1:] = np.logaddexp(longer[:, 1:], sums[:, :-1] + own[d])
+            sums = longer
+        total = np.logaddexp(total, logsumexp(log_edges + logsumexp(sums + log_scope, axis=1)))
+    return float(total)
+
+
+def mean_error(tables: int, rows: int, sweeps: int) -> tuple[float, float]:
+    """Of the evidence of random tables with six columns, and its standard error."""
+    model = Model(
+        RegionGraph(1, 1, leaves=2), binary_leaves(6), alpha=1.0, beta=10.0, learn_leaf_priors=False
+    )
+    errors = []
+    for seed in range(tables):
+        X = np.random.default_rng(100 + seed).integers(0, 2, (rows, 6)).astype(float)
+        found = bridge_evidence(
+            model, encode_rows(model.leaves, X), seed=seed, runs=4, sweeps=sweeps, n_jobs=1
+        )
+        errors.append(found.value - log_evidence_of_one_partition(X, 1.0, 10.0))
+    return float(np.mean(errors)), float(np.std(errors, ddof=1) / np.sqrt(tables))
+
+
+@pytest.mark.long
+def test_children_that_a_chain_swaps_are_not_counted_twice(record_property):
+    """Weak data: chains swap the children of the partition all the time."""
+    error, uncertainty = mean_error(tables=40, rows=4, sweeps=1_600)
+    record_property("error of the evidence where children swap", (error, uncertainty))
+    assert abs(error) < 4 * uncertainty
+    assert uncertainty < 0.06
