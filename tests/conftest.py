@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 
 import numba
 import pytest
@@ -23,6 +24,9 @@ settings.register_profile(
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
 
+#: The reason for which tests in a browser are skipped.
+NO_BROWSER = re.compile(r"no browser: ([^'\"]+)")
+
 
 @pytest.fixture(autouse=True)
 def one_thread():
@@ -34,10 +38,18 @@ def one_thread():
 
 
 def pytest_terminal_summary(terminalreporter):
-    """Show what tests measured."""
+    """Show what tests measured, and that nobody has looked at the explorer's page."""
     for report in terminalreporter.stats.get("passed", []):
         for name, value in report.user_properties:
             terminalreporter.write_line(f"{name}: {value}")
+    skipped = [str(report.longrepr) for report in terminalreporter.stats.get("skipped", [])]
+    reasons = {reason[1] for reason in map(NO_BROWSER.search, skipped) if reason}
+    if reasons:
+        terminalreporter.write_sep("!", "THE BROWSER TESTS DID NOT RUN", red=True, bold=True)
+        terminalreporter.write_line(
+            f"{', '.join(sorted(reasons))}: the explorer's page is not tested. Install Chromium "
+            "(Debian: apt-get install chromium) or let CHROMIUM name it; see CONTRIBUTING.md."
+        )
 
 
 @pytest.fixture(scope="session")

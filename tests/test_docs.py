@@ -109,7 +109,23 @@ def test_numbers_of_pages_may_differ_a_little():
     assert not checker.check_output("alcohol 1\n", "proline 1\n", 0)
 
 
-def test_site_builds_and_needs_no_network(tmp_path):
+def is_fresh(root: Path) -> bool:
+    """Whether `make docs` has built the site since anything that it shows was changed."""
+    built = root / "site" / ".built"
+    shown = [
+        *(root / "docs").rglob("*"),
+        *(root / "src").rglob("*.py"),
+        root / "mkdocs.yml",
+        root / "CHANGELOG.md",
+    ]
+    return built.is_file() and built.stat().st_mtime > max(path.stat().st_mtime for path in shown)
+
+
+@pytest.fixture
+def site(tmp_path):
+    """The site, built here unless `make docs` has just done so."""
+    if is_fresh(ROOT):
+        return ROOT / "site"
     done = subprocess.run(
         [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path)],
         cwd=ROOT,
@@ -119,11 +135,42 @@ def test_site_builds_and_needs_no_network(tmp_path):
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    for page in tmp_path.rglob("*.html"):
+    return tmp_path
+
+
+def test_site_builds_and_needs_no_network(site):
+    pages = list(site.rglob("*.html"))
+    assert len(pages) > len(PAGES)
+    for page in pages:
         loads = r'<(?:script|img|link)[^>]* (?:src|href)="(https?:[^"]*)'
         loaded = re.findall(loads, page.read_text())
         assert not loaded, f"{page.name} loads {loaded}"
-    assert not any("//fonts." in sheet.read_text() for sheet in tmp_path.rglob("*.css"))
+    assert not any("//fonts." in sheet.read_text() for sheet in site.rglob("*.css"))
+
+
+def test_a_site_is_built_again_if_anything_it_shows_is_newer(tmp_path):
+    for folder in ("site", "docs/guides", "src/bayesspn"):
+        (tmp_path / folder).mkdir(parents=True)
+    built = tmp_path / "site" / ".built"
+    shown = (
+        "docs/index.md",
+        "docs/guides/ask.md",
+        "src/bayesspn/a.py",
+        "mkdocs.yml",
+        "CHANGELOG.md",
+    )
+    for name in shown:
+        (tmp_path / name).touch()
+    assert not is_fresh(tmp_path)
+    built.touch()
+    later = built.stat().st_mtime + 10
+    os.utime(built, (later, later))
+    assert is_fresh(tmp_path)
+    for name in shown:
+        os.utime(tmp_path / name, (later + 1, later + 1))
+        assert not is_fresh(tmp_path), name
+        os.utime(tmp_path / name, (later - 1, later - 1))
+        assert is_fresh(tmp_path), name
 
 
 def test_reference_has_every_public_name():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import os
 import shutil
 import threading
@@ -20,12 +21,20 @@ TOKEN = "token-for-the-browser"
 
 
 def find_chromium() -> str | None:
-    """Chromium as it is installed here; BAYESSPN_CHROMIUM names another."""
-    named = os.environ.get("BAYESSPN_CHROMIUM")
-    if named:
-        return named
-    names = ("chromium", "chromium-browser", "google-chrome")
+    """Chromium as it is installed here; CHROMIUM names another."""
+    named = os.environ.get("CHROMIUM")
+    names = (named,) if named else ("chromium", "chromium-browser", "google-chrome")
     return next(filter(None, map(shutil.which, names)), None)
+
+
+def say_why_not() -> str | None:
+    """Why there is no browser, None if there is one; the summary of all tests repeats it."""
+    if importlib.util.find_spec("playwright") is None:
+        return "no browser: playwright is not installed"
+    if find_chromium() is None:
+        named = os.environ.get("CHROMIUM")
+        return f"no browser: CHROMIUM={named} is no program" if named else "no browser: no Chromium"
+    return None
 
 
 @contextlib.contextmanager

@@ -17,12 +17,11 @@ from pictured import hostile_table as make_hostile_table
 from bayesspn import load
 from bayesspn.explorer.session import Session
 
-from .browsing import Visit, chromium, find_chromium, serving
+from .browsing import Visit, chromium, say_why_not, serving
 
-pytest.importorskip("playwright")
-pytestmark = pytest.mark.skipif(
-    find_chromium() is None, reason="no Chromium here: install Debian's chromium to run these"
-)
+WHY_NOT = say_why_not()
+if WHY_NOT:
+    pytest.skip(WHY_NOT, allow_module_level=True)
 
 AGE, SEX, INCOME, VISITS, ILL, SEEN, STAY = range(7)
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from fuzz.generator import make_parameters, make_table
+from fuzz.shrinker import Case, failure_of, shrink, write_code
 from sklearn.exceptions import ConvergenceWarning
 
 import bayesspn
@@ -53,15 +54,24 @@ class Trial:
     seed : int
     folder : path
         For model files.
-    refusals : Counter
+    refusals : Counter, default=None
         Counts messages of clear errors.
+    case : Case, default=None
+        Table and parameters to take instead of those of the seed; the questions stay the same.
     """
 
-    def __init__(self, seed: int, folder: Path, refusals: Counter[str]) -> None:
+    def __init__(
+        self,
+        seed: int,
+        folder: Path,
+        refusals: Counter[str] | None = None,
+        case: Case | None = None,
+    ) -> None:
         self.rng = np.random.default_rng(seed)
-        self.folder, self.refusals = folder, refusals
-        self.table = make_table(self.rng)
-        self.parameters = make_parameters(self.rng)
+        self.folder = folder
+        self.refusals: Counter[str] = Counter() if refusals is None else refusals
+        drawn = Case(make_table(self.rng), make_parameters(self.rng))
+        self.table, self.parameters = drawn if case is None else case
 
     def run(self) -> None:
         """Fit, ask, save and load."""
@@ -404,6 +414,25 @@ class Trial:
                 assert (deviation >= 0).all()
                 assert np.isfinite(deviation).all()
                 self.check_file(model, "predict")
+
+
+def report_smallest(seed: int, folder: Path, seconds: float) -> str:
+    """Code of the smallest table that fails as that of a seed does."""
+
+    def check(case: Case) -> None:
+        Trial(seed, folder, case=case).run()
+
+    trial = Trial(seed, folder)
+    case = Case(trial.table, trial.parameters)
+    failure = failure_of(check)
+    if failure(case) is None:
+        return f"FUZZ_SEED={seed} did not fail again"
+    case = shrink(case, failure, seconds)
+    rows, columns = case.shape
+    return (
+        f"FUZZ_SEED={seed} fails with {rows} rows and {columns} columns, too:\n\n"
+        f"{write_code(case)}Trial({seed}, folder, case=Case(table, parameters)).run()\n"
+    )
 
 
 def _check_clear(error: Exception) -> None:

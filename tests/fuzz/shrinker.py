@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import time
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -151,7 +150,8 @@ def take_columns(table: Any, columns: Sequence[int]) -> Any:
 
 def write_code(case: Case) -> str:
     """Python that makes the table and the parameters of a case; it needs `IMPORTS`."""
-    lines = (_PANDAS if isinstance(case.table, pd.DataFrame) else _OTHER)(case.table)
+    write = _write_pandas if isinstance(case.table, pd.DataFrame) else _write_other
+    lines = write(case.table)
     return "\n".join([*lines, f"parameters = {case.parameters!r}"]) + "\n"
 
 
@@ -191,6 +191,8 @@ def _write_times(times: np.ndarray) -> str:
 
 
 def _write_cell(cell: Any) -> str:
+    if isinstance(cell, pd.Timedelta):  # pandas shows some that it cannot read
+        return f"Timedelta({cell.to_timedelta64()!r})"
     return repr(cell.item() if isinstance(cell, np.generic) else cell).replace("<NA>", "NA")
 
 
@@ -212,28 +214,24 @@ def _write_polars(series: pl.Series) -> str:
     return f"pl.Series({series.name!r}, [{cells}], dtype=pl.{series.dtype!r})"
 
 
-_PANDAS, _OTHER = _write_pandas, _write_other
-
-
 def failure_of(check: Callable[[Case], None]) -> Failure:
     """How a check fails: the type of its error and the part of the check that it happened in."""
 
     def failure(case: Case) -> Hashable | None:
-        with contextlib.redirect_stdout(None):
-            try:
-                check(case)
-            except Exception as error:
-                return type(error), _place(error)
+        try:
+            check(case)
+        except Exception as error:
+            return type(error), _place(error)
         return None
 
     return failure
 
 
 def _place(error: Exception) -> str:
-    """The last function of the checks that an error went through."""
+    """The last function named check_… that an error went through."""
     place, trace = "", error.__traceback__
     while trace is not None:
-        if trace.tb_frame.f_code.co_filename.endswith("checks.py"):
-            place = trace.tb_frame.f_code.co_name
+        name = trace.tb_frame.f_code.co_name
+        place = name if name.startswith("check_") else place
         trace = trace.tb_next
     return place

@@ -1,6 +1,7 @@
 """Random tables through fit, questions, save and load: a clear error or a correct answer.
 
-A failure names its seed; replay it with ``FUZZ_SEED=123 pytest -m "not long" tests/fuzz``.
+A failure names its seed and shows the smallest table that fails in the same way, as code; replay it
+with ``FUZZ_SEED=123 pytest -m "not long" tests/fuzz``.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import time
 from collections import Counter
 
 import pytest
-from fuzz.checks import Trial
+from fuzz.checks import Trial, report_smallest
 
 #: Tables of the short version, which are quick; the long one takes them as they come. The last
 #: have nanoseconds of decades, unsigned numbers near zero, rows without cells of a log density of
@@ -23,12 +24,18 @@ SHORT = (
 #: Seconds that the long version runs.
 LONG = float(os.environ.get("FUZZ_SECONDS", "600"))
 
+#: Seconds for which a failure is made smaller, and how many of the long version's are.
+SHRINKING, MOST_SHRUNK = float(os.environ.get("FUZZ_SHRINKING", "60")), 3
+
 _SEEDS = [int(seed) for seed in os.environ.get("FUZZ_SEED", "").split()] or SHORT
 
 
 @pytest.mark.parametrize("seed", _SEEDS)
 def test_any_table_gets_a_clear_error_or_a_correct_answer(seed, tmp_path):
-    Trial(seed, tmp_path, Counter()).run()
+    try:
+        Trial(seed, tmp_path).run()
+    except Exception as error:
+        raise AssertionError(report_smallest(seed, tmp_path, SHRINKING)) from error
 
 
 @pytest.mark.long
@@ -43,6 +50,8 @@ def test_many_more_tables(tmp_path):
         except Exception as error:
             failed[seed] = f"{type(error).__name__}: {str(error)[:300]}"
             print(f"FUZZ_SEED={seed}: {failed[seed]}", flush=True)
+            if len(failed) <= MOST_SHRUNK:
+                print(report_smallest(seed, tmp_path, SHRINKING), flush=True)
         seed += 1
     print(f"{seed - start} tables, {len(failed)} failed")
     for message, count in refusals.most_common():

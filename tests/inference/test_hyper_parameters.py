@@ -7,16 +7,21 @@ import pytest
 from scipy.special import betaln, gammaln
 from support import binary_leaves
 
+from bayesspn.engine.row_sums import RowSums, empty_statistics
 from bayesspn.graphs import RegionGraph
 from bayesspn.inference.concentrations import draw_alpha, draw_beta, draw_mixing
 from bayesspn.inference.infinite.stick_breaking import draw_concentration
+from bayesspn.inference.leaf_parameters import draw_leaf_parameters
 from bayesspn.inference.leaf_priors import draw_leaf_priors
 from bayesspn.inference.prior import prior_state
 from bayesspn.inference.scopes import region_log_marginals
 from bayesspn.inference.state import State
+from bayesspn.inference.sweep import place_columns
 from bayesspn.leaves.columns import Leaves, describe_column
 from bayesspn.model.generative import Learned, Model, start_hyper
-from bayesspn.scopes import Scope
+from bayesspn.numerics.random_numbers import Key
+from bayesspn.rows.encoded import encode_rows
+from bayesspn.scopes import Scope, draw_prior_scope
 
 DRAWS = 4_000
 GRID = np.linspace(-9.0, 7.0, 16_001)
@@ -67,13 +72,14 @@ def test_alpha_follows_its_conditional():
 
 def test_beta_follows_its_conditional():
     prior = Learned(1.0, 0.8)
-    graph = RegionGraph(1, 2, leaves=1)
+    graph = RegionGraph(1, 4, leaves=1)
     model = Model(graph, binary_leaves(6), beta=prior)
-    scope = Scope(graph, (np.array([[0, 0, 0, 0, 0, 1], [1, 1, 1, 0, 1, 1]]),))
+    y = np.array([[0, 0, 0, 1, 1, 1], [1, 1, 1, 1, 1, 1], [0] * 6, [0, 1, 1, 1, 1, 1]])
+    scope = Scope(graph, (y,))
     rng = np.random.default_rng(1)
     draws = iterate(lambda b: draw_beta(rng, model, b, scope), np.array([1.0]))[:, 0]
     exact = -0.5 * (GRID / 0.8) ** 2
-    exact += log_dirichlet_multinomial(np.exp(GRID), np.array([[5, 1], [1, 5]]))
+    exact += log_dirichlet_multinomial(np.exp(GRID), np.array([[3, 3], [0, 6], [6, 0], [1, 5]]))
     assert_follows(draws, exact, "beta")
 
 
@@ -129,12 +135,62 @@ def test_leaf_priors_follow_their_conditional():
     assert_follows(draws, exact, "phi")
 
 
+def test_weights_over_families_follow_their_posterior():
+    model, state = mixed_state(0.6)
+    rng = np.random.default_rng(5)
+    draws = np.array(
+        [
+            np.exp(draw_leaf_parameters(rng, model.leaves, state).log_mixing[0, :, 0])
+            for _ in range(2_000)
+        ]
+    )
+    expected = np.array([[5.6, 1.6], [1.6, 2.6]]) / np.array([7.2, 4.2])
+    error = draws.std(axis=0) / np.sqrt(len(draws))
+    assert (abs(draws.mean(axis=0) - expected) < 4.5 * error).all()
+
+
+@pytest.mark.parametrize("power", [1.0, 0.4])
+def test_leaves_see_as_much_of_every_cell_as_the_power_says(power):
+    model = Model(RegionGraph(0, leaves=1), binary_leaves(1))
+    empty = prior_state(np.random.default_rng(0), model, start_hyper(model))
+    state = empty._replace(statistics=(np.array([[[[2, 6]]]], dtype=np.int32),))
+    rng = np.random.default_rng(6)
+    draws = np.array(
+        [
+            np.exp(draw_leaf_parameters(rng, model.leaves, state, power).eta[0][0, 0, 0, 1])
+            for _ in range(2_000)
+        ]
+    )
+    expected = (0.5 + 6 * power) / (1.0 + 8 * power)
+    assert abs(draws.mean() - expected) < 4.5 * draws.std() / np.sqrt(len(draws))
+    spread = expected * (1 - expected) / (2.0 + 8 * power)
+    assert draws.var() == pytest.approx(spread, rel=0.15)
+
+
+@pytest.mark.parametrize("beta", [0.2, 10.0])
+def test_scopes_without_rows_follow_their_prior(beta):
+    """Three columns: how often all of them go to the same child."""
+    graph = RegionGraph(1, 1, leaves=1)
+    model = Model(graph, binary_leaves(3), beta=beta)
+    codebook = encode_rows(model.leaves, np.full((1, 3), np.nan)).codebook
+    hyper = start_hyper(model)
+    sums = RowSums(
+        (np.ones((1, 1, 1, 1), dtype=np.int64),), tuple(empty_statistics(graph, model.leaves)), 0
+    )
+    scope = draw_prior_scope(np.random.default_rng(0), graph, 3, beta)
+    together = np.empty(4_000)
+    for sweep in range(len(together)):
+        scope = place_columns(Key(1), sweep, codebook, hyper, scope, sums).scope
+        together[sweep] = np.ptp(scope.y[0][0]) == 0
+    rising = beta * (beta + 1) * (beta + 2)
+    exact = 2 * rising / (2 * beta * (2 * beta + 1) * (2 * beta + 2))
+    batches = together.reshape(40, -1).mean(axis=1)
+    assert abs(batches.mean() - exact) < 4.5 * batches.std(ddof=1) / np.sqrt(40)
+
+
 @pytest.mark.parametrize("mixing", [0.3, 2.0])
 def test_marginal_likelihoods_of_regions_count_who_owns_the_cells(mixing):
     """The weights over families are part of what a region says about a mixed column."""
-    from bayesspn.engine.row_sums import RowSums
-    from bayesspn.rows.encoded import encode_rows
-
     values = np.array([[0.5], [1.0], [3.0], [2.5]])
     column = describe_column("x", values[:, 0], ("gaussian", "exponential"))
     model = Model(RegionGraph(0, leaves=1), Leaves((column,)), mixing=mixing)

@@ -20,7 +20,7 @@ from bayesspn.model.generative import Model, start_hyper
 from bayesspn.numerics.random_numbers import Key
 from bayesspn.rows.encoded import encode_rows
 
-ALPHA, CONCENTRATION = 0.7, 1.3
+ALPHA, CONCENTRATION = 0.7, 0.4
 
 
 def make_model(branching: int) -> Model:
@@ -47,10 +47,19 @@ def log_component(size: int, branching: int) -> float:
     return math.log(CONCENTRATION) + math.lgamma(size) - rising
 
 
+def test_shares_follow_rows_and_concentration():
+    rng = np.random.default_rng(0)
+    sizes = np.array([3, 1])
+    draws = np.exp([stick_breaking.draw_log_shares(rng, sizes, 0.4) for _ in range(4_000)])
+    expected = np.array([3.0, 1.0, 0.4]) / 4.4
+    error = draws.std(axis=0) / np.sqrt(len(draws))
+    assert (abs(draws.mean(axis=0) - expected) < 4.5 * error).all()
+
+
 def test_two_blocks_are_together_as_often_as_they_should(monkeypatch):
     """A swap is accepted rarely here, so that how often it is tried in which state matters."""
     monkeypatch.setattr(split_merge, "_TRIALS", 2)
-    rows, model = 50, make_model(2)
+    rows, model = 20, make_model(2)
     rng = np.random.default_rng(0)
     empty = prior_state(rng, model, start_hyper(model))
     counts = tuple(np.full_like(level, rows) for level in empty.edge_counts)
@@ -63,7 +72,7 @@ def test_two_blocks_are_together_as_often_as_they_should(monkeypatch):
     log_together = math.log(2) + log_component(2 * rows, 2)
     log_apart = math.log(4) + 2 * log_component(rows, 2)
     exact = 1 / (1 + math.exp(log_together - log_apart))
-    assert 0.02 < exact < 0.3
+    assert 0.002 < exact < 0.3
     assert abs(apart.mean() - exact) < 4 * standard_error(apart)
 
 
