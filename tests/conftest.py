@@ -53,6 +53,22 @@ def pytest_terminal_summary(terminalreporter):
 
 
 @pytest.fixture(scope="session")
+def people_table():
+    """A table with a column of every kind, for all tests that show a model."""
+    from pictured import people
+
+    return people()
+
+
+@pytest.fixture(scope="session")
+def people_model(people_table):
+    """A small model of it, fitted once."""
+    from pictured import fit
+
+    return fit(people_table)
+
+
+@pytest.fixture(scope="session")
 def ray_cluster():
     """One Ray cluster of several worker processes on this machine, for all tests that need one."""
     ray = pytest.importorskip("ray")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 from asgi_client import Client
-from pictured import fit, people
 
 from bayesspn.explorer import create_app
 from bayesspn.explorer.session import Session
@@ -14,13 +13,13 @@ HOST = "127.0.0.1:8000"
 
 
 @pytest.fixture(scope="session")
-def table():
-    return people()
+def table(people_table):
+    return people_table
 
 
 @pytest.fixture(scope="session")
-def model(table):
-    return fit(table)
+def model(people_model):
+    return people_model
 
 
 @pytest.fixture(scope="session")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import matplotlib as mpl
 import pytest
-from pictured import fit, people
 
 mpl.use("Agg")
 
@@ -18,10 +17,10 @@ def close_figures():
 
 
 @pytest.fixture(scope="session")
-def table():
-    return people()
+def table(people_table):
+    return people_table
 
 
 @pytest.fixture(scope="session")
-def model(table):
-    return fit(table)
+def model(people_model):
+    return people_model

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import matplotlib as mpl
 import pytest
-from pictured import fit, people
 
 from bayesspn.report import build_report
 
@@ -12,13 +11,13 @@ mpl.use("Agg")
 
 
 @pytest.fixture(scope="session")
-def table():
-    return people()
+def table(people_table):
+    return people_table
 
 
 @pytest.fixture(scope="session")
-def model(table):
-    return fit(table)
+def model(people_model):
+    return people_model
 
 
 @pytest.fixture(scope="session")

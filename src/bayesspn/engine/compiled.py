@@ -13,6 +13,7 @@ from bayesspn.engine.accumulation import Accumulator
 from bayesspn.engine.kernels.assign import assign_rows
 from bayesspn.engine.kernels.layout import Entries, Geometry, Weights
 from bayesspn.engine.kernels.patterns import plan_rows, tabulate_patterns
+from bayesspn.engine.kernels.upward import LEAST_WEIGHT
 from bayesspn.engine.kernels.vectors import LANES
 from bayesspn.engine.leaf_tables import CircuitTables, tabulate
 from bayesspn.engine.patterns import lay_out_patterns
@@ -162,10 +163,16 @@ def arrange_weights(log_weights: tuple[Array, ...], width: int) -> Weights:
     """Weights in the orders in which the kernels read them."""
     log = np.concatenate([w.ravel() for w in log_weights])
     down = np.zeros(len(log) + LANES, dtype=np.float32)
-    np.exp(log, out=down[: len(log)], casting="same_kind")
+    # in double precision: what is denormal in single is many times slower
+    weights = np.exp(log)
+    weights[weights < LEAST_WEIGHT] = 0.0
+    down[: len(log)] = weights
     up = [np.zeros((*w.shape[:1], *w.shape[2:], width), np.float32) for w in log_weights]
+    first = 0
     for padded, w in zip(up, log_weights, strict=True):
-        padded[..., : w.shape[1]] = np.exp(w).transpose(0, 2, 3, 1)
+        level = weights[first : first + w.size].reshape(w.shape)
+        padded[..., : w.shape[1]] = level.transpose(0, 2, 3, 1)
+        first += w.size
     return Weights(np.concatenate([w.ravel() for w in up]), down, log)
 
 

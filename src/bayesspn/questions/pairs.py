@@ -121,7 +121,7 @@ class PairQuestions(Viewed):
         view = self._view()
         if view.given:
             raise QuestionError("dependence is of the whole table; ask mutual_information instead")
-        circuits = view.posterior.predictive
+        circuits = view.posterior.drawn
         step = -(-circuits.n_draws // _DEPENDENCE_DRAWS)
         circuits = circuits.some(slice(0, None, step))
         conditional = ConditionalCircuits(circuits, {})

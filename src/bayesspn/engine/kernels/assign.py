@@ -8,6 +8,7 @@ from bayesspn.engine.kernels import upward
 from bayesspn.engine.kernels.downward import draw_trees
 from bayesspn.engine.kernels.layout import make_workspace
 from bayesspn.engine.kernels.leaf_values import evaluate_leaves
+from bayesspn.engine.kernels.vectors import flush_denormals, restore_denormals
 
 
 @nb.njit(cache=True, nogil=True)
@@ -33,6 +34,7 @@ def assign_rows(
     log_likelihood : float64 array of shape (rows,)
         Receives the log density of every distinct row.
     """
+    before = flush_denormals()
     rows = log_likelihood.shape[0]
     work = make_workspace(geometry, tables, plan, first_entry[task])
     # in turn, as the first rows of a table tend to have most copies
@@ -48,3 +50,4 @@ def assign_rows(
             geometry, tables, plan, weights, row_start, row_features, copy_start, copy_ids, key,
             sweep,
         )  # fmt: skip
+    restore_denormals(before)

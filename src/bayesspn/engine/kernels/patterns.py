@@ -17,6 +17,7 @@ import numpy as np
 from bayesspn.engine.kernels.layout import Plan, make_workspace, rows_together
 from bayesspn.engine.kernels.leaf_values import exponentiate
 from bayesspn.engine.kernels.upward import evaluate
+from bayesspn.engine.kernels.vectors import flush_denormals, restore_denormals
 
 
 class Patterns(NamedTuple):
@@ -147,6 +148,7 @@ def _find_places(geometry, leaf_regions, patterns, live):
 @nb.njit(cache=True)
 def tabulate_patterns(entries, geometry, tables, patterns, plan, weights):
     """Fill the tables of all small regions, bottom-up."""
+    before = flush_denormals()
     work = make_workspace(geometry, tables, plan, 0)
     levels = geometry.branching.shape[0]
     starts, members, member_paths = _list_members(tables.leaf_regions, geometry.regions[levels])
@@ -158,6 +160,7 @@ def tabulate_patterns(entries, geometry, tables, patterns, plan, weights):
     for level in range(levels - 1, -1, -1):
         for region in range(geometry.regions[level]):
             _tabulate_region(entries, geometry, patterns, weights, work, level, region)
+    restore_denormals(before)
 
 
 @nb.njit(cache=True)

@@ -17,6 +17,11 @@ from bayesspn.engine.kernels.vectors import LANES
 #: Largest bound on what a root's value may lack, relative to the value.
 TOLERANCE = 1e-5
 
+#: Weights below this are left out, and denormal numbers are zeros. Both together are worth less than
+#: the bound, however many edges there are, where the largest values of all children are 1 or more.
+LEAST_WEIGHT = 2.0**-100
+FLUSHED = 2.0**-80
+
 
 # The arrays of a named tuple are counted references, and taking one out costs an atomic addition:
 # `evaluate` does it once for a region and many rows, and what it calls takes plain arrays.
@@ -253,7 +258,7 @@ def evaluate(
                     child = vec.get(children_of, at + c)
                     scale += vec.get(marks, 2 * child)
                     lack += vec.get(marks, 2 * child + 1)
-                lack *= growth
+                lack = lack * growth + np.float32(FLUSHED)
                 if branching == 1:
                     entry = vec.get(targets, first + slot)
                     _normalise(values, marks, entry, total, slot * width, width, scale, lack)

@@ -9,6 +9,8 @@ Indices are trusted: they count elements of a C-contiguous array, whatever its s
 
 from __future__ import annotations
 
+import platform
+
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
@@ -404,3 +406,71 @@ def power_of_two(typing_context, exponent):
         return builder.bitcast(builder.select(normal, bits, ir.Constant(_INT, 0)), ir.FloatType())
 
     return types.float32(types.int32), generate
+
+
+#: Bits of the processor's control register that turn denormal numbers into zeros: results and
+#: operands of x86, both of ARM.
+_FLUSH = {"x86_64": 0x8040, "AMD64": 0x8040, "aarch64": 1 << 24, "arm64": 1 << 24}
+_MACHINE = platform.machine()
+_X86 = _MACHINE in ("x86_64", "AMD64")
+
+
+def _control(builder):
+    """Functions that read and write the control register, by pointer on x86, by value on ARM."""
+    module, void = builder.module, ir.VoidType()
+    if _X86:
+        kind = ir.FunctionType(void, [ir.IntType(8).as_pointer()])
+        names = ("llvm.x86.sse.stmxcsr", "llvm.x86.sse.ldmxcsr")
+        return [cgutils.get_or_insert_function(module, kind, name) for name in names]
+    wide = ir.IntType(64)
+    return [
+        cgutils.get_or_insert_function(module, ir.FunctionType(wide, []), "llvm.aarch64.get.fpcr"),
+        cgutils.get_or_insert_function(
+            module, ir.FunctionType(void, [wide]), "llvm.aarch64.set.fpcr"
+        ),
+    ]
+
+
+@intrinsic
+def flush_denormals(typing_context):
+    """Let this thread treat denormal numbers, which are many times slower, as zeros.
+
+    Returns what `restore_denormals` needs to undo it. Does nothing on unknown processors.
+    """
+
+    def generate(context, builder, signature, arguments):
+        wide = ir.IntType(64)
+        if _MACHINE not in _FLUSH:
+            return ir.Constant(wide, 0)
+        read, write = _control(builder)
+        if not _X86:
+            before = builder.call(read, [])
+            builder.call(write, [builder.or_(before, ir.Constant(wide, _FLUSH[_MACHINE]))])
+            return before
+        place = cgutils.alloca_once(builder, _INT)
+        pointer = builder.bitcast(place, ir.IntType(8).as_pointer())
+        builder.call(read, [pointer])
+        before = builder.load(place)
+        builder.store(builder.or_(before, ir.Constant(_INT, _FLUSH[_MACHINE])), place)
+        builder.call(write, [pointer])
+        return builder.zext(before, wide)
+
+    return types.int64(), generate
+
+
+@intrinsic
+def restore_denormals(typing_context, before):
+    """Undo `flush_denormals`."""
+
+    def generate(context, builder, signature, arguments):
+        if _MACHINE in _FLUSH:
+            _, write = _control(builder)
+            if _X86:
+                place = cgutils.alloca_once(builder, _INT)
+                builder.store(builder.trunc(arguments[0], _INT), place)
+                builder.call(write, [builder.bitcast(place, ir.IntType(8).as_pointer())])
+            else:
+                builder.call(write, [arguments[0]])
+        return context.get_dummy_value()
+
+    return types.none(types.int64), generate
