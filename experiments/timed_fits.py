@@ -14,7 +14,7 @@ from bayesspn import Key, Learned, Model, Posterior, RegionGraph, encode_rows
 from bayesspn.arrays import Array
 from bayesspn.engine.row_sums import Address
 from bayesspn.engine.shards import LocalShards, Shards
-from bayesspn.inference.circuits import draw_active_components, draw_parameters
+from bayesspn.inference.circuits import draw_circuit
 from bayesspn.inference.starts.informed import start_state
 from bayesspn.inference.state import State, statistics_in_scope
 from bayesspn.inference.sweep import SweepInfo, draw_hyper_parameters, draw_sweep
@@ -156,10 +156,7 @@ def draw_fixed_sweep(
     key: Key, sweep: int, model: Model, shards: Shards, state: State
 ) -> tuple[State, SweepInfo]:
     """A sweep that leaves the structure alone, as ABDA does: parameters, rows, hyper-parameters."""
-    active = draw_active_components(
-        np.random.default_rng(0), model, state
-    )  # finite: nothing is drawn
-    circuit = draw_parameters(key, sweep, model, active)
+    circuit = draw_circuit(key, sweep, model, state)
     sums = shards.row_pass(circuit, Address(key.words(), sweep))
     statistics = statistics_in_scope(shards.codebook, state.scope, sums.statistics)
     state = State(state.scope, state.hyper, sums.edge_counts, statistics)

@@ -240,7 +240,7 @@ def test_bytes_moved_do_not_depend_on_rows():
 def test_circuits_travel_whole_and_can_be_written_to(undisturbed):
     model = MODELS["finite"]
     key, state = Key(0), undisturbed["finite"].state
-    active = draw_active_components(np.random.default_rng(0), model, state)
+    active = draw_active_components(Key(0), 0, model, state)
     circuit = draw_parameters(key, 1, model, active)
     message = pack_circuit(circuit)
     again = unpack_circuit(message, LEAVES)

@@ -48,15 +48,14 @@ class ActiveComponents(NamedTuple):
     complete: bool
 
 
-def draw_active_components(
-    rng: np.random.Generator, model: Model, state: State
-) -> ActiveComponents:
+def draw_active_components(key: Key, sweep: int, model: Model, state: State) -> ActiveComponents:
     """Draw the shares of components, and components without rows that are above the slice.
 
     A finite model has one component, which has everything.
     """
     if not model.infinite:
         return ActiveComponents(state, np.zeros(1), True)
+    rng = key.generator(sweep, Stream.COMPONENTS)
     sizes = component_sizes(model, state.edge_counts)
     smallest = smallest_share(int(sizes.sum()))
     concentration = float(state.hyper.concentration[0])
@@ -77,12 +76,12 @@ def draw_parameters(
     """Draw w, θ and ω of the active components; densities of cells are raised to a power."""
     state = active.state
     log_weights = draw_weights(
-        key.generator(sweep, Stream.WEIGHTS),
+        key.stream(sweep, Stream.WEIGHTS),
         state.hyper.alpha,
         component_edges(model, state.edge_counts),
     )
-    rng = key.generator(sweep, Stream.LEAVES)
-    densities = draw_leaf_parameters(rng, model.leaves, state, power)
+    stream = key.stream(sweep, Stream.LEAVES)
+    densities = draw_leaf_parameters(stream, model.leaves, state, power)
     return Circuit(state.scope, join_weights(log_weights, active.log_shares), densities)
 
 
@@ -92,7 +91,7 @@ def draw_circuit(key: Key, sweep: int, model: Model, state: State, power: float 
     Components of an infinite mixture that are below the slice, a hundredth of a row's worth, are
     left out. Densities of cells are raised to a power.
     """
-    active = draw_active_components(key.generator(sweep, Stream.COMPONENTS), model, state)
+    active = draw_active_components(key, sweep, model, state)
     return draw_parameters(key, sweep, model, active, power)
 
 

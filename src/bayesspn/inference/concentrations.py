@@ -1,98 +1,88 @@
 """The moves α | z, β | y and the concentration of ω | s, with w, v and ω integrated out."""
+# mypy: disable-error-code="no-untyped-def"
 
 from __future__ import annotations
 
+import numba as nb
 import numpy as np
-from numpy.typing import NDArray
 
-from bayesspn.arrays import Array
+from bayesspn.arrays import Array, IntArray
 from bayesspn.engine.row_sums import Statistics
-from bayesspn.inference.scopes import log_dirichlet_multinomial
-from bayesspn.inference.slice_sampling import draw_slices
-from bayesspn.inference.state import family_counts, mixing_concentration
-from bayesspn.leaves.columns import Leaves
+from bayesspn.inference.slice_sampling import count_distinct, draw_concentration_slice
+from bayesspn.inference.state import family_counts
 from bayesspn.model.generative import Learned, Model
 from bayesspn.numerics.special_functions import log_rising
+from bayesspn.numerics.streams import Randomness, as_stream
 from bayesspn.scopes import Scope
 
 
-class _Histogram:
-    """Evidence of symmetric Dirichlet-multinomials, each distinct count evaluated once."""
-
-    def __init__(self, counts: NDArray[np.int64]) -> None:
-        self.size = counts.shape[-1]
-        self.cells, self.cell_times = np.unique(counts[counts > 0], return_counts=True)
-        totals = counts.sum(axis=-1)
-        self.totals, self.total_times = np.unique(totals[totals > 0], return_counts=True)
-
-    def log_evidence(self, concentration: float) -> float:
-        cells = self.cell_times @ log_rising(concentration, self.cells.astype(np.float64))
-        totals = log_rising(self.size * concentration, self.totals.astype(np.float64))
-        return float(cells - self.total_times @ totals)
-
-
 def draw_alpha(
-    rng: np.random.Generator,
-    model: Model,
-    alpha: Array,
-    edge_counts: tuple[NDArray[np.int64], ...],
+    random: Randomness, model: Model, alpha: Array, edge_counts: tuple[IntArray, ...]
 ) -> Array:
     """Draw α of every level given the edge counts; shape (levels,)."""
-    if not isinstance(model.alpha, Learned):
+    prior = model.alpha
+    if not isinstance(prior, Learned):
         return alpha
-    histograms = [_Histogram(counts.reshape(*counts.shape[:2], -1)) for counts in edge_counts]
-    return _draw(rng, model.alpha, alpha, histograms)
-
-
-def log_edge_marginal(alpha: Array, edge_counts: tuple[NDArray[np.int64], ...]) -> float:
-    """Log probability of chosen edges given α of every level, with w integrated out."""
-    return sum(
-        _Histogram(counts.reshape(*counts.shape[:2], -1)).log_evidence(float(concentration))
-        for concentration, counts in zip(alpha, edge_counts, strict=True)
+    stream = as_stream(random)
+    return np.array(
+        [
+            _draw(stream, prior, value, counts.reshape(counts.shape[0] * counts.shape[1], -1))
+            for value, counts in zip(alpha, edge_counts, strict=True)
+        ]
     )
 
 
-def draw_beta(rng: np.random.Generator, model: Model, beta: Array, scope: Scope) -> Array:
+def log_edge_marginal(alpha: Array, edge_counts: tuple[IntArray, ...]) -> float:
+    """Log probability of chosen edges given α of every level, with w integrated out."""
+    total = 0.0
+    for concentration, counts in zip(alpha, edge_counts, strict=True):
+        flat = counts.reshape(counts.shape[0] * counts.shape[1], -1)
+        cells, times = count_distinct(flat.ravel())
+        sums, sum_times = count_distinct(flat.sum(axis=1))
+        total += float(times @ log_rising(concentration, cells))
+        total -= float(sum_times @ log_rising(flat.shape[1] * concentration, sums))
+    return total
+
+
+def draw_beta(random: Randomness, model: Model, beta: Array, scope: Scope) -> Array:
     """Draw β given the scope; shape (1,)."""
-    if not isinstance(model.beta, Learned):
+    prior = model.beta
+    if not isinstance(prior, Learned):
         return beta
     counts = np.concatenate(scope.partition_counts())
-    return _draw(rng, model.beta, beta, [_Histogram(counts)])
+    return np.array([_draw(as_stream(random), prior, beta[0], counts)])
 
 
-def draw_mixing(
-    rng: np.random.Generator,
-    model: Model,
-    mixing: Array,
-    statistics: Statistics,
-) -> Array:
+def _draw(stream, prior: Learned, value: float, counts: IntArray) -> float:
+    width = 0.5 * prior.spread
+    return draw_concentration_slice(stream, value, prior.median, prior.spread, width, counts)
+
+
+def draw_mixing(random: Randomness, model: Model, mixing: Array, statistics: Statistics) -> Array:
     """Draw the concentration of ω of every mixed column; shape (mixed columns,)."""
     prior, leaves = model.mixing, model.leaves
     if not isinstance(prior, Learned) or not mixing.size:
         return mixing
     counts = family_counts(leaves, statistics).reshape(len(mixing), leaves.max_families, -1)
+    drawn = np.empty(mixing.shape)
+    _draw_all_mixing(
+        as_stream(random),
+        mixing,
+        prior.median,
+        prior.spread,
+        np.ascontiguousarray(counts.transpose(0, 2, 1)),
+        leaves.mixed_families,
+        drawn,
+    )
+    return drawn
 
-    def log_density(log_value: Array) -> Array:
-        return prior.log_density(log_value) + _log_mixing_marginal(leaves, log_value, counts)
 
-    spread = np.full(mixing.shape, prior.spread)
-    return np.exp(draw_slices(rng, np.log(mixing), log_density, spread))
-
-
-def _log_mixing_marginal(leaves: Leaves, log_mixing: Array, counts: Array) -> Array:
-    concentration = mixing_concentration(leaves, np.exp(log_mixing))
-    return log_dirichlet_multinomial(concentration, counts).sum(axis=1)
-
-
-def _draw(
-    rng: np.random.Generator, prior: Learned, value: Array, histograms: list[_Histogram]
-) -> Array:
-    def log_density(log_value: Array) -> Array:
-        evidence = [
-            histogram.log_evidence(concentration)
-            for histogram, concentration in zip(histograms, np.exp(log_value), strict=True)
-        ]
-        return prior.log_density(log_value) + np.array(evidence)
-
-    width = np.full(value.shape, 0.5 * prior.spread)
-    return np.exp(draw_slices(rng, np.log(value), log_density, width))
+@nb.njit(cache=True, nogil=True)
+def _draw_all_mixing(stream, mixing, median, spread, counts, present, drawn):
+    """Update every mixed column, given counts (columns, leaves, families)."""
+    for column in range(mixing.shape[0]):
+        families = present[column].sum()
+        own = counts[column, :, :families].copy()
+        drawn[column] = draw_concentration_slice(
+            stream, mixing[column], median, spread, spread, own
+        )

@@ -3,29 +3,30 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numba as nb
 import numpy as np
-from numpy.typing import NDArray
 
 from bayesspn.arrays import Array
 from bayesspn.engine.kernels.marginals import categorical_log_marginals
-from bayesspn.engine.row_sums import RowSums
-from bayesspn.inference.state import (
-    counts_and_totals,
-    family_counts,
-    mixing_concentration,
-    unscale,
+from bayesspn.engine.row_sums import RowSums, Statistics
+from bayesspn.leaves.columns import Leaves
+from bayesspn.leaves.conjugate import (
+    MOST_HYPER,
+    ONE_HOT,
+    fill_hyper,
+    log_marginal,
+    log_normaliser,
+    log_one_hot_marginal,
 )
 from bayesspn.model.generative import Hyper
-from bayesspn.numerics.special_functions import log_rising
+from bayesspn.numerics.special_functions import log_rising_scalar
+from bayesspn.numerics.streams import Randomness, as_stream, shuffle, uniform
 from bayesspn.numerics.threads import run_tasks
 from bayesspn.rows.codebook import Codebook
 from bayesspn.scopes import Scope
 
-#: Columns of a group whose evidence is computed together, to bound memory.
-_CHUNK_CELLS = 2_000_000
+#: Fewer marginal likelihoods than this are not worth a thread.
+_LEAVES_PER_TASK = 4096
 
 
 def region_log_marginals(
@@ -41,90 +42,118 @@ def region_log_marginals(
     """
     leaves = codebook.leaves
     regions = sums.statistics[0].shape[2]
-    evidence = np.zeros((len(leaves.columns), regions))
+    log_marginals = np.zeros((len(leaves.columns), regions))
     for g, group in enumerate(leaves.groups):
-        prior = group.hyper(hyper.phi[g])
+        totals, marginal = sums.statistics[g], np.empty((len(group), regions))
+        most = totals[:, 0].size // _LEAVES_PER_TASK
         if group.family.one_hot and power == 1.0:
-            marginal = np.empty((len(group), regions))
+            prior = np.exp(hyper.phi[g])
+            run_tasks(categorical_log_marginals, max(1, most), marginal, prior, totals)
+        else:
+            units = np.ldexp(power, -codebook.exponents[g])
+            kind = group.family.kind
             run_tasks(
-                categorical_log_marginals, len(group), marginal, prior[:, 0, 0], sums.statistics[g]
-            )
-            evidence[group.columns] += marginal
-            continue
-        chunk = max(1, _CHUNK_CELLS // sums.statistics[g][0].size)
-        for start in range(0, len(group), chunk):
-            members = slice(start, start + chunk)
-            slots = _unscaled(codebook, g, sums)[members]
-            n, totals = counts_and_totals(group, slots, power)
-            marginal = group.family.log_marginal(prior[members], n, totals).sum(axis=2)
-            evidence[group.columns[members]] += marginal
+                _fill_log_marginals, most, kind, hyper.phi[g], group.constants, totals, units,
+                marginal,
+            )  # fmt: skip
+        log_marginals[group.columns] += marginal
     if leaves.mixed.size:
-        evidence[leaves.mixed] += _mixing_log_marginals(codebook, hyper, sums)
-    return evidence
+        counts = _count_families(leaves, sums.statistics)
+        own = np.empty((len(leaves.mixed), regions))
+        _fill_mixing_marginals(counts, hyper.mixing, leaves.mixed_families, own)
+        log_marginals[leaves.mixed] += own
+    return log_marginals
 
 
-def _unscaled(codebook: Codebook, g: int, sums: RowSums) -> NDArray[Any]:
-    """Statistics of a group for every leaf region; shape (g, leaf regions, leaves, slots)."""
-    return unscale(codebook, g, np.moveaxis(sums.statistics[g], 1, 3))
+@nb.njit(cache=True, nogil=True)
+def _fill_log_marginals(task, tasks, kind, phi, constants, totals, units, out):
+    """Marginal likelihoods (g, regions) from totals (g, slots, regions, leaves).
+
+    A statistic is its total times the unit of its slot; ``units`` (g, slots).
+    """
+    members, slots, regions, leaves = totals.shape
+    size = slots if kind == ONE_HOT else MOST_HYPER
+    prior, work, cells = np.empty(size), np.empty(size), np.empty(slots)
+    for member in range(task, members, tasks):
+        fill_hyper(kind, phi[member], constants[member], prior)
+        strength = prior.sum()
+        log_prior = 0.0 if kind == ONE_HOT else log_normaliser(kind, prior)
+        for region in range(regions):
+            value = 0.0
+            for leaf in range(leaves):
+                if kind == ONE_HOT:
+                    for k in range(slots):
+                        cells[k] = units[member, k] * totals[member, k, region, leaf]
+                    value += log_one_hot_marginal(prior, strength, cells)
+                elif totals[member, 0, region, leaf] > 0:
+                    n = units[member, 0] * totals[member, 0, region, leaf]
+                    for k in range(1, slots):
+                        cells[k - 1] = units[member, k] * totals[member, k, region, leaf]
+                    value += log_marginal(kind, prior, log_prior, n, cells, work)
+            out[member, region] = value
 
 
-def _mixing_log_marginals(codebook: Codebook, hyper: Hyper, sums: RowSums) -> Array:
-    leaves = codebook.leaves
-    statistics = tuple(_unscaled(codebook, g, sums) for g in range(len(leaves.groups)))
-    counts = family_counts(leaves, statistics)
-    return log_dirichlet_multinomial(mixing_concentration(leaves, hyper.mixing), counts).sum(axis=2)
+def _count_families(leaves: Leaves, statistics: Statistics) -> Array:
+    """Cells that each family owns; (mixed columns, families, regions, leaves)."""
+    counts = np.zeros((len(leaves.mixed), leaves.max_families, *statistics[0].shape[2:]))
+    for group, members, totals in zip(leaves.groups, leaves.mixed_members, statistics, strict=True):
+        if members.size:
+            own = totals[members]
+            n = own.sum(axis=1) if group.family.one_hot else own[:, 0]
+            columns = np.searchsorted(leaves.mixed, group.columns[members])
+            counts[columns, group.family_numbers[members]] = n
+    return counts
 
 
-def log_dirichlet_multinomial(concentration: Array, counts: Array) -> Array:
-    """Log evidence of counts (k, models, ...) under Dirichlet (k, models); shape (k, ...)."""
-    shape = (*concentration.shape, *(1,) * (counts.ndim - 2))
-    total = concentration.sum(axis=1).reshape(shape[:1] + shape[2:])
-    return log_rising(concentration.reshape(shape), counts).sum(axis=1) - log_rising(
-        total, counts.sum(axis=1)
-    )
+@nb.njit(cache=True, nogil=True)
+def _fill_mixing_marginals(counts, mixing, present, out):
+    """Log probability of who owns the cells of a column in a region; (mixed columns, regions)."""
+    columns, _, regions, leaves = counts.shape
+    for column in range(columns):
+        concentration, several = mixing[column], present[column].sum()
+        for region in range(regions):
+            value = 0.0
+            for leaf in range(leaves):
+                n = 0.0
+                for m in range(several):
+                    count = counts[column, m, region, leaf]
+                    if count > 0.0:
+                        value += log_rising_scalar(concentration, count)
+                        n += count
+                if n > 0.0:
+                    value -= log_rising_scalar(several * concentration, n)
+            out[column, region] = value
 
 
-def draw_scopes(rng: np.random.Generator, scope: Scope, evidence: Array, beta: float) -> Scope:
+def draw_scopes(random: Randomness, scope: Scope, log_marginals: Array, beta: float) -> Scope:
     """Draw y, one column after the other in random order.
 
     Parameters
     ----------
-    rng : numpy.random.Generator
+    random : stream or numpy.random.Generator
     scope : Scope
         The current scope; partitions that a column does not reach keep their entries.
-    evidence : ndarray of shape (columns, leaf regions)
+    log_marginals : ndarray of shape (columns, leaf regions)
         From `region_log_marginals`.
     beta : float
     """
     graph = scope.graph
-    reached = 0
-    paths = 1
-    for branching in graph.branching:
-        paths *= branching
-        reached += paths
     columns = scope.n_dimensions
     y = np.concatenate([choice.ravel() for choice in scope.y])
     counts = np.concatenate(scope.partition_counts()).astype(np.float64)
-    _draw_paths(
-        y,
-        counts,
-        np.array(graph.branching),
-        np.array(graph.regions),
-        evidence,
-        beta,
-        rng.permutation(columns),
-        rng.random((columns, reached)),
-    )
-    sizes = [choice.size for choice in scope.y]
-    parts = np.split(y, np.cumsum(sizes)[:-1])
-    return Scope(graph, tuple(part.reshape(-1, columns) for part in parts))
+    branching, regions = np.array(graph.branching), np.array(graph.regions)
+    _draw_paths(as_stream(random), y, counts, branching, regions, log_marginals, beta)
+    ends = np.cumsum([choice.size for choice in scope.y])[:-1]
+    return Scope(graph, tuple(part.reshape(-1, columns) for part in np.split(y, ends)))
 
 
-@nb.njit(cache=True)
-def _draw_paths(y, counts, branching, regions, evidence, beta, order, uniforms):
+@nb.njit(cache=True, nogil=True)
+def _draw_paths(stream, y, counts, branching, regions, log_marginals, beta):
     """Update y (partitions of all levels × columns, flat) and counts (partitions, children)."""
     levels = branching.shape[0]
-    columns = evidence.shape[0]
+    columns = log_marginals.shape[0]
+    order = np.arange(columns)
+    shuffle(stream, order)
     children = counts.shape[1]
     first_partition = np.zeros(levels + 1, dtype=np.int64)
     first_region = np.zeros(levels + 2, dtype=np.int64)
@@ -140,7 +169,7 @@ def _draw_paths(y, counts, branching, regions, evidence, beta, order, uniforms):
     for d in order:
         _move_counts(y, counts, branching, first_partition, d, columns, children, here, below, -1.0)
         for region in range(regions[levels]):
-            up[first_region[levels] + region] = evidence[d, region]
+            up[first_region[levels] + region] = log_marginals[d, region]
         for level in range(levels - 1, -1, -1):
             for region in range(regions[level]):
                 total = 0.0
@@ -153,7 +182,6 @@ def _draw_paths(y, counts, branching, regions, evidence, beta, order, uniforms):
                 up[first_region[level] + region] = total
         here[0] = 0
         width = 1
-        used = 0
         for level in range(levels):
             for k in range(width):
                 for j in range(branching[level]):
@@ -161,9 +189,8 @@ def _draw_paths(y, counts, branching, regions, evidence, beta, order, uniforms):
                     row = first_partition[level] + partition
                     child = _draw_child(
                         counts, row, beta, up, first_region[level + 1] + partition * children,
-                        children, uniforms[d, used],
+                        children, uniform(stream),
                     )  # fmt: skip
-                    used += 1
                     y[row * columns + d] = child
                     below[k * branching[level] + j] = partition * children + child
             width *= branching[level]

@@ -1,60 +1,160 @@
-"""Univariate slice sampling (Neal, 2003) of many independent coordinates side by side."""
+"""Univariate slice sampling (Neal, 2003), compiled, of the two kinds of targets there are.
+
+Hyper-parameters are either the concentration of symmetric Dirichlet distributions, given how often
+what was chosen, or a coordinate φ of the prior of a column's leaves, given their statistics. A
+`Target` holds what either of them needs; one sampler serves both.
+"""
+# mypy: disable-error-code="no-untyped-def"
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import NamedTuple
 
+import numba as nb
 import numpy as np
 
-from bayesspn.arrays import Array
+from bayesspn.leaves.conjugate import (
+    MOST_HYPER,
+    ONE_HOT,
+    fill_hyper,
+    log_marginal,
+    log_normaliser,
+    log_one_hot_marginal,
+)
+from bayesspn.numerics.special_functions import log_rising_scalar
+from bayesspn.numerics.streams import exponential, uniform
 
 _MOST_STEPS = 8
 
+#: A target that is a concentration; others are the kinds of families.
+CONCENTRATION = -1
 
-def draw_slices(
-    rng: np.random.Generator, x: Array, log_density: Callable[[Array], Array], width: Array
-) -> Array:
-    """One slice-sampling update of every coordinate, by stepping out and shrinking.
 
-    Parameters
+class Target(NamedTuple):
+    """An unnormalised log density of one number x, with a normal prior.
+
+    Attributes
     ----------
-    rng : numpy.random.Generator
-    x : ndarray of shape (n,)
-        Current values, each with a density of its own.
-    log_density : callable
-        Maps values (n,) to log densities (n,), up to constants.
-    width : ndarray of shape (n,)
-        First guess of the slices' widths.
+    kind : int
+        CONCENTRATION, of which x is the logarithm, or a family, of whose φ it is a coordinate.
+    center, spread : float
+        Of the prior.
+    counts, times : ndarray of shape (k,)
+        Of a concentration: distinct counts, and how often each occurs.
+    totals, total_times : ndarray of shape (m,)
+        The same of what counts add up to.
+    size : float
+        Number of things that counts are of.
+    phi, constants : ndarray of shape (f,), (c,)
+        Of a column's leaf prior; the coordinate of ``phi`` is overwritten.
+    coordinate : int
+    statistics : ndarray of shape (leaves, slots)
+    power : float
+        To which the densities of cells are raised.
     """
-    level = log_density(x) - rng.standard_exponential(x.shape)
-    low = x - width * rng.random(x.shape)
+
+    kind: int
+    center: float
+    spread: float
+    counts: np.ndarray
+    times: np.ndarray
+    totals: np.ndarray
+    total_times: np.ndarray
+    size: float
+    phi: np.ndarray
+    constants: np.ndarray
+    coordinate: int
+    statistics: np.ndarray
+    power: float
+
+
+@nb.njit(cache=True)
+def log_target(target, x):
+    """Log density at x, up to a constant."""
+    value = -0.5 * ((x - target.center) / target.spread) ** 2
+    if target.kind == CONCENTRATION:
+        concentration = np.exp(x)
+        for k in range(target.counts.shape[0]):
+            value += target.times[k] * log_rising_scalar(concentration, target.counts[k])
+        for k in range(target.totals.shape[0]):
+            whole = log_rising_scalar(target.size * concentration, target.totals[k])
+            value -= target.total_times[k] * whole
+        return value
+    target.phi[target.coordinate] = x
+    leaves, slots = target.statistics.shape
+    if target.kind == ONE_HOT:
+        prior, counts = np.empty(slots), np.empty(slots)
+        fill_hyper(ONE_HOT, target.phi, target.constants, prior)
+        strength = prior.sum()
+        for leaf in range(leaves):
+            for k in range(slots):
+                counts[k] = target.power * target.statistics[leaf, k]
+            value += log_one_hot_marginal(prior, strength, counts)
+        return value
+    prior, work, totals = np.empty(MOST_HYPER), np.empty(MOST_HYPER), np.empty(slots)
+    fill_hyper(target.kind, target.phi, target.constants, prior)
+    log_prior = log_normaliser(target.kind, prior)
+    for leaf in range(leaves):
+        n = target.power * target.statistics[leaf, 0]
+        if n > 0.0:
+            for k in range(1, slots):
+                totals[k - 1] = target.power * target.statistics[leaf, k]
+            value += log_marginal(target.kind, prior, log_prior, n, totals, work)
+    return value
+
+
+@nb.njit(cache=True)
+def draw_slice(stream, target, x, width):
+    """One update by stepping out and shrinking; ``width`` is a first guess of the slice's."""
+    level = log_target(target, x) - exponential(stream)
+    low = x - width * uniform(stream)
     high = low + width
-    steps_low = np.floor(_MOST_STEPS * rng.random(x.shape))
-    steps_high = _MOST_STEPS - 1 - steps_low
-    low = _step_out(low, -width, steps_low, level, log_density)
-    high = _step_out(high, width, steps_high, level, log_density)
-    result = x.copy()
-    open_ = np.ones(x.shape, dtype=bool)
-    while open_.any():
-        proposal = np.where(open_, low + rng.random(x.shape) * (high - low), result)
-        inside = log_density(proposal) > level
-        accepted = open_ & inside
-        result[accepted] = proposal[accepted]
-        rejected = open_ & ~inside
-        low = np.where(rejected & (proposal < x), proposal, low)
-        high = np.where(rejected & (proposal >= x), proposal, high)
-        # a slice shrunk to rounding keeps its value
-        open_ = rejected & (high - low > 1e-12 * (1 + np.abs(x)))
-    return result
-
-
-def _step_out(
-    edge: Array, step: Array, steps: Array, level: Array, log_density: Callable[[Array], Array]
-) -> Array:
-    """Move edges outwards while they are inside the slice and have steps left."""
+    steps = np.int64(_MOST_STEPS * uniform(stream))
+    left = _MOST_STEPS - 1 - steps
+    while steps > 0 and log_target(target, low) > level:
+        low -= width
+        steps -= 1
+    while left > 0 and log_target(target, high) > level:
+        high += width
+        left -= 1
     while True:
-        moving = (steps > 0) & (log_density(edge) > level)
-        if not moving.any():
-            return edge
-        edge = np.where(moving, edge + step, edge)
-        steps = np.where(moving, steps - 1, 0)
+        proposal = low + uniform(stream) * (high - low)
+        if log_target(target, proposal) > level:
+            return proposal
+        if proposal < x:
+            low = proposal
+        else:
+            high = proposal
+        # a slice shrunk to rounding keeps its value
+        if high - low <= 1e-12 * (1.0 + abs(x)):
+            return x
+
+
+@nb.njit(cache=True)
+def count_distinct(values):
+    """Distinct positive values of an array, and how often each occurs; two float arrays."""
+    positive = np.sort(values[values > 0])
+    distinct, times = np.empty(positive.shape[0]), np.empty(positive.shape[0])
+    found = 0
+    for value in positive:
+        if found > 0 and distinct[found - 1] == value:
+            times[found - 1] += 1.0
+        else:
+            distinct[found] = value
+            times[found] = 1.0
+            found += 1
+    return distinct[:found].copy(), times[:found].copy()
+
+
+@nb.njit(cache=True)
+def draw_concentration_slice(stream, value, median, spread, width, counts):
+    """Update a concentration with a log-normal prior, given counts (sums, things)."""
+    size = counts.shape[1]
+    distinct, times = count_distinct(counts.ravel())
+    totals, total_times = count_distinct(counts.sum(axis=1))
+    nothing = np.empty(0)
+    target = Target(
+        CONCENTRATION, np.log(median), spread, distinct, times, totals, total_times, float(size),
+        nothing, nothing, 0, np.empty((0, 0)), 1.0,
+    )  # fmt: skip
+    return np.exp(draw_slice(stream, target, np.log(value), width))

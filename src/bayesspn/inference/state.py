@@ -81,14 +81,15 @@ def family_counts(leaves: Leaves, statistics: Statistics) -> Array:
     """Cells that each family owns, (mixed columns, families, ...) from (g, ..., slots)."""
     shape = statistics[0].shape[1:-1]
     counts = np.zeros((len(leaves.mixed), leaves.max_families, *shape))
-    for member, column in enumerate(leaves.mixed):
-        for m, (g, position) in enumerate(leaves.places[column]):
-            counts[member, m] = counts_and_totals(leaves.groups[g], statistics[g][position])[0]
+    for group, members, slots in zip(leaves.groups, leaves.mixed_members, statistics, strict=True):
+        if members.size:
+            own = slots[members]
+            n = own.sum(axis=-1) if group.family.one_hot else own[..., 0]
+            columns = np.searchsorted(leaves.mixed, group.columns[members])
+            counts[columns, group.family_numbers[members]] = n
     return counts
 
 
 def mixing_concentration(leaves: Leaves, mixing: Array) -> Array:
-    """Dirichlet parameters of ω, 0 where a column has fewer models; (mixed columns, families)."""
-    n_models = np.array([len(leaves.columns[d].families) for d in leaves.mixed], dtype=int)
-    present = np.arange(leaves.max_families) < n_models[:, None]
-    return np.where(present, mixing[:, None], 0.0)
+    """Dirichlet parameters of ω, 0 where a column has fewer families; (mixed columns, families)."""
+    return np.where(leaves.mixed_families, mixing[:, None], 0.0)

@@ -54,14 +54,16 @@ def draw_hyper_parameters(
 ) -> Hyper:
     """Draw α, β, mixing, φ and the concentration given scope, counts and statistics."""
     hyper = state.hyper
-    rng = key.generator(sweep, Stream.CONCENTRATIONS)
-    alpha = draw_alpha(rng, model, hyper.alpha, component_edges(model, state.edge_counts))
-    beta = draw_beta(rng, model, hyper.beta, state.scope)
-    mixing = draw_mixing(rng, model, hyper.mixing, state.statistics)
-    sizes = component_sizes(model, state.edge_counts)
-    concentration = draw_concentration(rng, model, hyper.concentration, sizes)
-    rng = key.generator(sweep, Stream.LEAF_PRIORS)
-    phi = draw_leaf_priors(rng, model, hyper.phi, state.statistics, power)
+    stream = key.stream(sweep, Stream.CONCENTRATIONS)
+    alpha = draw_alpha(stream, model, hyper.alpha, component_edges(model, state.edge_counts))
+    beta = draw_beta(stream, model, hyper.beta, state.scope)
+    mixing = draw_mixing(stream, model, hyper.mixing, state.statistics)
+    concentration = hyper.concentration
+    if model.infinite:
+        sizes = component_sizes(model, state.edge_counts)
+        concentration = draw_concentration(stream, model, concentration, sizes)
+    stream = key.stream(sweep, Stream.LEAF_PRIORS)
+    phi = draw_leaf_priors(stream, model, hyper.phi, state.statistics, power)
     return Hyper(alpha, beta, mixing, phi, concentration)
 
 
@@ -81,7 +83,7 @@ def draw_sweep(
         The rows.
     state : State
     """
-    active = draw_active_components(key.generator(sweep, Stream.COMPONENTS), model, state)
+    active = draw_active_components(key, sweep, model, state)
     circuit = draw_parameters(key, sweep, model, active)
     if active.complete:
         return draw_rest(key, sweep, model, shards, state.hyper, circuit)
@@ -126,7 +128,7 @@ def place_columns(
 ) -> State:
     """Draw y given what z and s of the rows add up to."""
     log_marginals = region_log_marginals(codebook, hyper, sums, power)
-    rng = key.generator(sweep, Stream.SCOPES)
-    scope = draw_scopes(rng, scope, log_marginals, float(hyper.beta[0]))
+    stream = key.stream(sweep, Stream.SCOPES)
+    scope = draw_scopes(stream, scope, log_marginals, float(hyper.beta[0]))
     statistics = statistics_in_scope(codebook, scope, sums.statistics)
     return State(scope, hyper, sums.edge_counts, statistics)

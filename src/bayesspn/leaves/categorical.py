@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayesspn.arrays import Array
+from bayesspn.leaves import conjugate
 from bayesspn.leaves.family import Family
 from bayesspn.numerics.gamma_variates import draw_log_dirichlet
 from bayesspn.numerics.special_functions import log_gamma, log_rising
@@ -18,6 +19,7 @@ class Categorical(Family):
     """
 
     name = "categorical"
+    kind = conjugate.ONE_HOT
     measure = "discrete"
     one_hot = True
 

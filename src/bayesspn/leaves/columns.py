@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesspn.arrays import Array, IntArray
+from bayesspn.arrays import Array, BoolArray, IntArray
 from bayesspn.leaves import FAMILIES, Family
 
 #: Prior strength of the leaves in pseudo-observations: Beta(½, ½) and the like.
@@ -305,6 +305,20 @@ class Leaves:
     def mixed(self) -> NDArray[np.int64]:
         """Columns whose leaves mix over several likelihood families."""
         return np.array([d for d, c in enumerate(self.columns) if len(c.families) > 1], dtype=int)
+
+    @cached_property
+    def mixed_members(self) -> tuple[IntArray, ...]:
+        """Members of every leaf group that belong to mixed columns."""
+        return tuple(
+            np.flatnonzero(np.isin(group.columns, self.mixed)).astype(np.int64)
+            for group in self.groups
+        )
+
+    @cached_property
+    def mixed_families(self) -> BoolArray:
+        """Whether a mixed column has so many families; shape (mixed columns, families)."""
+        present = [len(self.columns[d].families) for d in self.mixed]
+        return np.arange(self.max_families) < np.array(present, dtype=int)[:, None]
 
     @cached_property
     def max_families(self) -> int:

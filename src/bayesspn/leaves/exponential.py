@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayesspn.arrays import Array, join_last, split_last
+from bayesspn.leaves import conjugate
 from bayesspn.leaves.family import Family
 from bayesspn.leaves.intervals.exponential import exponential_moments, log_survival_mass
 from bayesspn.leaves.intervals.quadrature import (
@@ -29,6 +30,7 @@ class Exponential(Family):
     """
 
     name = "exponential"
+    kind = conjugate.EXPONENTIAL
     measure = "continuous"
 
     def invalid(self, values: Array, n_categories: int) -> NDArray[np.bool_]:

@@ -35,11 +35,14 @@ class Family(ABC):
         Whether the family gives probability masses or densities. A column never mixes the two.
     one_hot : bool
         Whether T(x) is an indicator vector over the column's categories.
+    kind : int
+        Which of the conjugate families of `bayesspn.leaves.conjugate` it is.
     """
 
     name: ClassVar[str]
     measure: ClassVar[Measure]
     one_hot: ClassVar[bool] = False
+    kind: ClassVar[int]
 
     @abstractmethod
     def invalid(self, values: Array, n_categories: int) -> NDArray[np.bool_]:

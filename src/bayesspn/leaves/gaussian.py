@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayesspn.arrays import Array, join_last, split_last
+from bayesspn.leaves import conjugate
 from bayesspn.leaves.family import Family
 from bayesspn.leaves.intervals.normal import log_normal_mass, normal_moments
 from bayesspn.leaves.intervals.quadrature import GAUSSIAN, log_predictive_mass, predictive_moments
@@ -28,6 +29,7 @@ class Gaussian(Family):
     """
 
     name = "gaussian"
+    kind = conjugate.GAUSSIAN
     measure = "continuous"
     _tails = GAUSSIAN
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from bayesspn.arrays import Array, join_last
+from bayesspn.leaves import conjugate
 from bayesspn.leaves.counts import Counts
 from bayesspn.leaves.intervals.count_sums import (
     BETA_GEOMETRIC,
@@ -29,6 +30,7 @@ class Geometric(Counts):
     """
 
     name = "geometric"
+    kind = conjugate.GEOMETRIC
 
     def log_base(self, values: Array, constants: Array) -> Array:
         return np.zeros(len(values))

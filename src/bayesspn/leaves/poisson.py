@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from bayesspn.arrays import Array, join_last
+from bayesspn.leaves import conjugate
 from bayesspn.leaves.counts import Counts
 from bayesspn.leaves.intervals.count_sums import (
     NEGATIVE_BINOMIAL,
@@ -27,6 +28,7 @@ class Poisson(Counts):
     """
 
     name = "poisson"
+    kind = conjugate.POISSON
 
     def log_base(self, values: Array, constants: Array) -> Array:
         return -log_gamma(values + 1.0)

@@ -15,6 +15,8 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from bayesspn.numerics.streams import RandomStream, start_stream
+
 _ROUNDS = 10
 _MULTIPLY_0 = 0xD2511F53
 _MULTIPLY_1 = 0xCD9E8D57
@@ -64,6 +66,10 @@ class Key:
         return np.random.Generator(
             np.random.SFC64(np.random.SeedSequence(self.seed, spawn_key=address))
         )
+
+    def stream(self, sweep: int, stream: Stream) -> RandomStream:
+        """What compiled moves draw from in one sweep; shape (4,)."""
+        return start_stream(self.seed, self.chain, sweep, int(stream))
 
     def words(self, *streams: Stream) -> tuple[np.uint32, np.uint32]:
         """Key words of the row-level uniforms: of the row pass, or of another stream's rows."""

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from enumeration import log_dirichlet_multinomial
 from scipy.special import betaln, gammaln, logsumexp
 from support import binary_leaves, state_from_latents
 
@@ -35,7 +36,6 @@ from bayesspn.inference.infinite.components import (
 from bayesspn.inference.infinite.split_merge import split_merge_blocks
 from bayesspn.inference.infinite.stick_breaking import draw_concentration
 from bayesspn.inference.prior import draw_prior_circuit
-from bayesspn.inference.scopes import log_dirichlet_multinomial
 from bayesspn.inference.state import State, counts_and_totals, statistics_in_scope
 from bayesspn.inference.sweep import draw_sweep
 from bayesspn.leaves.columns import Leaves, describe_column
@@ -104,8 +104,7 @@ def summarise(model: Model, state: State) -> np.ndarray:
     log_edges = []
     for alpha, counts in zip(hyper.alpha, edges, strict=True):
         flat = counts.reshape(-1, counts.shape[2] * counts.shape[3])
-        concentration = np.full(flat.shape, alpha)
-        log_edges.append(log_dirichlet_multinomial(concentration, flat).sum())
+        log_edges.append(log_dirichlet_multinomial(alpha, flat))
     evidence, coordinates = [], []
     for g, group in enumerate(model.leaves.groups):
         n, totals = counts_and_totals(group, state.statistics[g])
@@ -135,7 +134,7 @@ def summarise(model: Model, state: State) -> np.ndarray:
 
 def pass_over_rows(rng, model, joint):
     key = Key(int(rng.integers(2**63)))
-    active = draw_active_components(rng, model, joint.state)
+    active = draw_active_components(key, 3, model, joint.state)
     circuit = draw_parameters(key, 3, model, active)
     sums = compiled.row_pass(circuit, joint.rows, Address(key.words(), 3))
     return key, active, circuit, sums

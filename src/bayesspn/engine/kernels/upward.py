@@ -17,8 +17,8 @@ from bayesspn.engine.kernels.vectors import LANES
 #: Largest bound on what a root's value may lack, relative to the value.
 TOLERANCE = 1e-5
 
-#: Weights below this are left out, and denormal numbers are zeros. Both together are worth less than
-#: the bound, however many edges there are, where the largest values of all children are 1 or more.
+#: Weights below this are left out, and denormal numbers are zeros. Both together are worth less
+#: than the bound, however many edges there are, where the largest values of children are 1 or more.
 LEAST_WEIGHT = 2.0**-100
 FLUSHED = 2.0**-80
 

@@ -15,13 +15,12 @@ active component, and workers that hold rows are as simple as those of a finite 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.special import gammaln
 
-from bayesspn.arrays import Array
-from bayesspn.inference.slice_sampling import draw_slices
+from bayesspn.arrays import Array, IntArray
+from bayesspn.inference.slice_sampling import CONCENTRATION, Target, draw_slice
 from bayesspn.model.generative import Learned, Model
 from bayesspn.numerics.gamma_variates import draw_log_gamma
+from bayesspn.numerics.streams import Randomness, as_stream
 
 #: Rows' worth of share below which a component is below the slice. Smaller means more components
 #: without rows in every sweep, larger more sweeps in which rows stay where they are: a component
@@ -34,9 +33,7 @@ def smallest_share(rows: int) -> float:
     return _SLICE / rows
 
 
-def draw_log_shares(
-    rng: np.random.Generator, sizes: NDArray[np.int64], concentration: float
-) -> Array:
+def draw_log_shares(rng: np.random.Generator, sizes: IntArray, concentration: float) -> Array:
     """Log shares of the components in use and of all others together; shape (components + 1,)."""
     log_gamma = draw_log_gamma(rng, np.append(sizes, concentration).astype(np.float64))
     return np.asarray(log_gamma - np.logaddexp.reduce(log_gamma))
@@ -57,25 +54,37 @@ def break_stick(
     return log_pieces[log_pieces > np.log(smallest)]
 
 
-def mean_log_shares(sizes: NDArray[np.int64], concentration: float) -> Array:
+def mean_log_shares(sizes: IntArray, concentration: float) -> Array:
     """Log of the expected shares, of all unused components together last; (components + 1,)."""
     expected = np.append(sizes, concentration).astype(np.float64)
     return np.asarray(np.log(expected) - np.log(expected.sum()))
 
 
 def draw_concentration(
-    rng: np.random.Generator, model: Model, concentration: Array, sizes: NDArray[np.int64]
+    random: Randomness, model: Model, concentration: Array, sizes: IntArray
 ) -> Array:
-    """Draw the concentration given the number of components in use and of rows; shape (1,)."""
+    """Draw the concentration given the number of components in use and of rows; shape (1,).
+
+    Its likelihood is a^T Γ(a) / Γ(a + N).
+    """
     prior = model.concentration
     if not isinstance(prior, Learned):
         return concentration
-    components, rows = len(sizes), int(sizes.sum())
-
-    def log_density(log_value: Array) -> Array:
-        value = np.exp(log_value)
-        evidence = components * log_value + gammaln(value) - gammaln(value + rows)
-        return prior.log_density(log_value) + evidence
-
-    width = np.full(1, 0.5 * prior.spread)
-    return np.exp(draw_slices(rng, np.log(concentration), log_density, width))
+    nothing, one = np.empty(0), np.ones(1)
+    target = Target(
+        CONCENTRATION,
+        float(np.log(prior.median)),
+        prior.spread,
+        one,
+        np.array([float(len(sizes))]),
+        np.array([float(sizes.sum())]),
+        one,
+        1.0,
+        nothing,
+        nothing,
+        0,
+        np.empty((0, 0)),
+        1.0,
+    )
+    start = float(np.log(concentration[0]))
+    return np.exp([draw_slice(as_stream(random), target, start, 0.5 * prior.spread)])

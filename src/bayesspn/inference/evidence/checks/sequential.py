@@ -20,7 +20,7 @@ from scipy.special import logsumexp
 from bayesspn.arrays import Array
 from bayesspn.engine import compiled
 from bayesspn.engine.shards import LocalShards
-from bayesspn.inference.circuits import draw_active_components, draw_parameters
+from bayesspn.inference.circuits import draw_circuit
 from bayesspn.inference.evidence.runs import LogEvidence, mean_evidence
 from bayesspn.inference.parallel_tempering import Configuration
 from bayesspn.inference.prior import draw_prior_circuit
@@ -121,8 +121,7 @@ def _move(
     for sweep in range(step + 1, step + sweeps + 1):
         state, _ = draw_rest(key, sweep, model, shards, hyper, circuit)
         hyper = state.hyper
-        active = draw_active_components(key.generator(sweep, Stream.COMPONENTS), model, state)
-        circuit = draw_parameters(key, sweep + 1, model, active)
+        circuit = draw_circuit(key, sweep + 1, model, state)
     return _Particle(key, Configuration(hyper, circuit))
 
 
