@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
+import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
@@ -63,6 +64,14 @@ class Scope:
             checked.append(np.ascontiguousarray(choice, dtype=np.int8))
         object.__setattr__(self, "y", tuple(checked))
 
+    @classmethod
+    def trusted(cls, graph: RegionGraph, y: tuple[NDArray[np.int8], ...]) -> Scope:
+        """A scope whose choices are known to be right, as those that the sampler draws."""
+        scope = object.__new__(cls)
+        object.__setattr__(scope, "graph", graph)
+        object.__setattr__(scope, "y", y)
+        return scope
+
     @property
     def n_dimensions(self) -> int:
         """Number of dimensions (columns)."""
@@ -71,13 +80,9 @@ class Scope:
     @cached_property
     def reached_regions(self) -> tuple[NDArray[np.int32], ...]:
         """Regions that each dimension reaches, per level: arrays (dimensions, paths so far)."""
-        dimensions = np.arange(self.n_dimensions)[:, None, None]
         reached = [np.zeros((self.n_dimensions, 1), dtype=np.int32)]
-        for level, choice in enumerate(self.y):
-            branching = self.graph.branching[level]
-            partition = reached[-1][:, :, None] * branching + np.arange(branching)
-            region = partition * self.graph.children + choice[partition, dimensions]
-            reached.append(region.reshape(self.n_dimensions, -1).astype(np.int32))
+        for branching, choice in zip(self.graph.branching, self.y, strict=True):
+            reached.append(_reach(reached[-1], choice, branching, self.graph.children))
         return tuple(reached)
 
     @property
@@ -104,6 +109,19 @@ class Scope:
                 self.graph.regions[1:], self.reached_regions[1:], strict=True
             )
         )
+
+
+@nb.njit(cache=True)
+def _reach(reached, choice, branching, children):  # type: ignore[no-untyped-def]
+    """Regions that dimensions reach a level below, from those of a level (dimensions, paths)."""
+    dimensions, paths = reached.shape
+    below = np.empty((dimensions, paths * branching), dtype=np.int32)
+    for d in range(dimensions):
+        for q in range(paths):
+            for j in range(branching):
+                partition = reached[d, q] * branching + j
+                below[d, q * branching + j] = partition * children + choice[partition, d]
+    return below
 
 
 def check_scopes(graph: RegionGraph, region_scopes: tuple[NDArray[np.bool_], ...]) -> None:

@@ -11,6 +11,7 @@ from support import GRAPHS, mixed_leaves, mixed_table, prior_circuit
 
 from bayesspn.engine import accumulation, compiled, features, oracle
 from bayesspn.engine.accumulation import Accumulator
+from bayesspn.engine.leaf_tables import tabulate
 from bayesspn.engine.row_sums import Address
 from bayesspn.graphs import RegionGraph
 from bayesspn.leaves.columns import Leaves, describe_column
@@ -101,7 +102,9 @@ def random_trees(graph: RegionGraph, rows: int, seed: int = 0) -> Trees:
 
 def accumulate(circuit: Circuit, rows: EncodedRows, trees: Trees) -> Accumulator:
     """Add up all blocks."""
-    sums = Accumulator(circuit, compiled.lay_out(circuit.graph), rows.codebook)
+    geometry = compiled.lay_out(circuit.graph)
+    tables = tabulate(circuit, rows.codebook, geometry.width, np.float32)
+    sums = Accumulator(circuit, geometry, rows.codebook, tables)
     for block in rows.blocks:
         edges = trees.edges[block.copy_ids].astype(np.int32)
         leaf_nodes = trees.regions * circuit.graph.leaves + trees.nodes

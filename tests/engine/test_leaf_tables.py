@@ -77,8 +77,7 @@ def test_tables_add_up_to_the_leaves_of_every_row(name, kind, dtype):
     circuit = CIRCUITS[kind](name, leaves)
     made = tabulate(circuit, rows.codebook, WIDTH, dtype)
     assert made.constant.dtype == made.deviations.dtype == dtype
-    exact = kind == "predictive" and dtype is np.float64
-    check_rows(made, rows, 1e-9 if exact else PRECISION[dtype])
+    check_rows(made, rows, PRECISION[dtype])
 
 
 def test_the_constant_is_a_row_of_reference_codes():
@@ -138,7 +137,9 @@ def test_tables_without_dense_columns_have_the_tabulated_ones_only():
     hidden[:, rows.codebook.dense] = np.nan
     logs = leaf_logs(made.without_dense(), block, range(block.n_rows))
     expected = oracle.leaf_values(circuit, hidden)
-    np.testing.assert_allclose(logs[..., : circuit.graph.leaves], expected, rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(
+        logs[..., : circuit.graph.leaves], expected, rtol=0, atol=PRECISION[np.float64]
+    )
 
 
 def test_values_that_no_leaf_allows_have_density_zero():

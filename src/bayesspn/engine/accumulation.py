@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesspn.arrays import Array
-from bayesspn.engine.features import code_statistics, dense_features, dense_statistics
-from bayesspn.engine.kernels import accumulate, families
+from bayesspn.arrays import IntArray
+from bayesspn.engine.features import (
+    LeafForms,
+    ValuedColumns,
+    Values,
+    dense_codes,
+    dense_values,
+    tabulated_codes,
+    tabulated_values,
+    valued_columns,
+)
+from bayesspn.engine.kernels import accumulate, valued
 from bayesspn.engine.kernels.layout import Geometry
-from bayesspn.engine.row_sums import Address, empty_statistics
-from bayesspn.leaves.densities import log_family_parts
+from bayesspn.engine.leaf_tables import CircuitTables
+from bayesspn.engine.row_sums import Address
+from bayesspn.leaves.columns import Leaves
 from bayesspn.model.circuit import Circuit
 from bayesspn.numerics.threads import run_tasks
 from bayesspn.rows.codebook import Codebook
@@ -31,19 +43,21 @@ class Accumulator:
         Its graph, laid out for the kernels.
     codebook : Codebook
         What the blocks share.
+    tables : CircuitTables
+        Leaves of the circuit.
     """
 
-    def __init__(self, circuit: Circuit, geometry: Geometry, codebook: Codebook) -> None:
-        self.circuit = circuit
+    def __init__(
+        self, circuit: Circuit, geometry: Geometry, codebook: Codebook, tables: CircuitTables
+    ) -> None:
+        self.tables = tables
         self.geometry = geometry
         self.codebook = codebook
         self.graph = circuit.graph
         nodes = self.graph.n_leaf_regions * self.graph.leaves
         self.visits = np.zeros(nodes, dtype=np.int64)
         leaves = self.codebook.leaves
-        self.totals = [
-            zero.reshape(*zero.shape[:2], nodes) for zero in empty_statistics(self.graph, leaves)
-        ]
+        self.totals, self._flat, self._first = _empty_totals(leaves, nodes)
         self.missing = [
             np.zeros((len(group) if group.family.one_hot else 0, nodes), dtype=np.int32)
             for group in leaves.groups
@@ -53,7 +67,6 @@ class Accumulator:
         mixed = np.zeros(len(leaves.columns), dtype=bool)
         mixed[leaves.mixed] = True
         self.mixed = mixed
-        self._parts: dict[int, Array] = {}
 
     def add(
         self,
@@ -66,14 +79,68 @@ class Accumulator:
         visits = self._list_visits(block, leaf_nodes)
         accumulate.count_visits(self.visits, visits)
         for g, group in enumerate(self.codebook.leaves.groups):
-            plain = ~self.mixed[group.columns]
-            if group.family.one_hot and plain.any():
-                self._count_categories(g, np.flatnonzero(plain), block, visits)
-            elif not group.family.one_hot:
-                for position in np.flatnonzero(plain):
-                    self._add_column(g, int(position), block, visits)
-        for d in self.codebook.leaves.mixed:
-            self._add_mixed(int(d), block, edges, leaf_nodes, address)
+            if group.family.one_hot:
+                plain = np.flatnonzero(~self.mixed[group.columns])
+                if plain.size:
+                    self._count_categories(g, plain, block, visits)
+        every = slice(0, block.n_rows)
+        for dense, values, codes in (
+            (False, tabulated_values(self.codebook), tabulated_codes(self.codebook, block)),
+            (True, dense_values(self.codebook, block, every), dense_codes(block)),
+        ):
+            columns = valued_columns(self.codebook, dense)
+            if len(columns.columns):
+                forms = self.tables.dense_forms if dense else self.tables.tabulated_forms
+                assert forms is not None
+                self._add_valued(
+                    columns, values, codes, forms, block, edges, leaf_nodes, visits, address
+                )
+
+    def _add_valued(
+        self,
+        columns: ValuedColumns,
+        values: Values,
+        codes: NDArray[np.int32],
+        forms: LeafForms,
+        block: RowBlock,
+        edges: NDArray[np.int32],
+        leaf_nodes: NDArray[np.int32],
+        visits: accumulate.Visits,
+        address: Address,
+    ) -> None:
+        """Add the cells of columns that are not plain categories, to families that are drawn."""
+        _, parameters, power, leaves = forms
+        groups, positions = columns.members
+        first = self._first[groups] + positions * columns.n_slots * len(self.visits)
+        run_tasks(
+            valued.add_statistics,
+            len(columns.columns) if block.n_rows >= _ROWS_PER_TASK else 1,
+            columns.columns,
+            codes,
+            values.first,
+            columns.first_member,
+            values.features,
+            parameters,
+            power,
+            leaves,
+            values.scaled,
+            columns.n_slots,
+            first,
+            self._flat,
+            edges,
+            leaf_nodes,
+            len(self.visits),
+            self.geometry,
+            self.y,
+            self.y_base,
+            len(self.mixed),
+            block.copy_start,
+            block.copy_ids,
+            visits,
+            address.words,
+            np.uint32(address.sweep),
+            self.graph.n_visited_sums,
+        )
 
     def _list_visits(self, block: RowBlock, leaf_nodes: NDArray[np.int32]) -> accumulate.Visits:
         copies, leaves = leaf_nodes.shape
@@ -122,102 +189,16 @@ class Accumulator:
             self.totals[g][members] = totals
             self.missing[g][members] = missing
 
-    def _add_column(
-        self, g: int, position: int, block: RowBlock, visits: accumulate.Visits
-    ) -> None:
-        """Add the cells of a column with one likelihood family."""
-        column = int(self.codebook.leaves.groups[g].columns[position])
-        totals = self.totals[g][position]
-        if self.codebook.values[column].size:
-            # what the code adds to the reference's statistics, which every visit gets in `finish`
-            scaled = code_statistics(self.codebook, column, 0)
-            cells = slice(block.column_start[column], block.column_start[column + 1])
-            rows = block.column_rows[cells]
-            codes = block.column_codes[cells]
-            statistics = scaled[codes] - scaled[self.codebook.reference[column]]
-        else:
-            rows = np.arange(block.n_rows, dtype=np.int32)
-            statistics = dense_statistics(self.codebook, block, column, 0)
-        accumulate.add_statistics(totals, rows, statistics, visits)
-
-    def _add_mixed(
-        self,
-        column: int,
-        block: RowBlock,
-        edges: NDArray[np.int32],
-        leaf_nodes: NDArray[np.int32],
-        address: Address,
-    ) -> None:
-        """Draw the likelihood family of every cell of a column and add the cells to it."""
-        choice = np.empty(len(edges), dtype=np.int8)
-        where = (choice, edges, self.geometry, self.y, self.y_base, column, len(self.mixed))
-        random = (
-            block.copy_start,
-            block.copy_ids,
-            address.words,
-            np.uint32(address.sweep),
-            self.graph.n_visited_sums + column,
-        )
-        most = block.n_rows // _ROWS_PER_TASK
-        tabulated = self.codebook.values[column]
-        if tabulated.size:
-            codes = block.codes(self.codebook, column)
-            codes[codes == tabulated.size] = -1
-            run_tasks(
-                families.draw_cell_families,
-                most,
-                *where,
-                codes,
-                self._family_parts(column),
-                *random,
-            )
-        else:
-            values = block.dense[int(np.searchsorted(self.codebook.dense, column))]
-            codes = np.where(np.isnan(values), -1, np.arange(block.n_rows)).astype(np.int32)
-            power = self.circuit.densities.power
-            features = dense_features(self.codebook, block, column, power=power)
-            natural = self.circuit.densities.natural(column)
-            assert natural is not None, "rows are assigned with drawn parameters"
-            run_tasks(families.draw_dense_cell_families, most, *where, *features, *natural, *random)
-        for m, (g, position) in enumerate(self.codebook.leaves.places[column]):
-            totals = self.totals[g][position]
-            chosen = (m, choice, codes)
-            if self.codebook.leaves.groups[g].family.one_hot:
-                # columns with a categorical model are always tabulated, by whole numbers
-                categories = tabulated.astype(np.int64)
-                accumulate.count_family_categories(
-                    totals, *chosen, categories, block.copy_start, leaf_nodes
-                )
-                continue
-            if tabulated.size:
-                statistics = code_statistics(self.codebook, column, m)
-            else:
-                statistics = dense_statistics(self.codebook, block, column, m)
-            accumulate.add_family_statistics(
-                totals, *chosen, statistics, block.copy_start, leaf_nodes
-            )
-
-    def _family_parts(self, column: int) -> Array:
-        """Log ω + log density of a column's codes; shape (codes, families, paths, leaves)."""
-        if column not in self._parts:
-            self._parts[column] = log_family_parts(
-                self.circuit.densities, column, self.codebook.values[column]
-            )
-        return self._parts[column]
-
     def finish(self) -> list[NDArray[np.int64]]:
         """Add what the reference codes, which blocks leave out, contribute."""
         for g, group in enumerate(self.codebook.leaves.groups):
-            plain = np.flatnonzero(~self.mixed[group.columns])
             if group.family.one_hot:
-                self._add_references(g, plain)
-                continue
-            for position in plain:
-                column = int(group.columns[position])
-                if self.codebook.values[column].size:
-                    reference = int(self.codebook.reference[column])
-                    scaled = code_statistics(self.codebook, column, 0)[reference]
-                    self.totals[g][position] += scaled[:, None] * self.visits
+                self._add_references(g, np.flatnonzero(~self.mixed[group.columns]))
+                owned = np.flatnonzero(self.mixed[group.columns])
+                if owned.size:  # a categorical family among others
+                    size = self.totals[g].size
+                    wide = self._flat[self._first[g] : self._first[g] + size]
+                    self.totals[g][owned] = wide.reshape(self.totals[g].shape)[owned]
         return self.totals
 
     def _add_references(self, g: int, members: NDArray[np.int64]) -> None:
@@ -234,3 +215,27 @@ class Accumulator:
         )
         if not every:
             self.totals[g][members] = totals
+
+
+def _empty_totals(
+    leaves: Leaves, nodes: int
+) -> tuple[list[NDArray[Any]], NDArray[np.int64], IntArray]:
+    """Totals (g, slots, leaf nodes) of every group, and those in 64 bits as one flat array.
+
+    Categories of plain columns are counted in 32 bits. Groups of other families are views of the
+    flat array; so are categorical families of mixed columns until all rows are added.
+    """
+    sizes = []
+    for g, group in enumerate(leaves.groups):
+        needed = not group.family.one_hot or leaves.mixed_members[g].size
+        sizes.append(len(group) * group.n_slots * nodes if needed else 0)
+    first = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    flat = np.zeros(first[-1], dtype=np.int64)
+    totals: list[NDArray[Any]] = []
+    for g, group in enumerate(leaves.groups):
+        shape = (len(group), group.n_slots, nodes)
+        if group.family.one_hot:
+            totals.append(np.zeros(shape, dtype=np.int32))
+        else:
+            totals.append(flat[first[g] : first[g + 1]].reshape(shape))
+    return totals, flat, first[:-1]

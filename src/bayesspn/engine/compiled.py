@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numba
@@ -132,6 +133,7 @@ class CompiledCircuit:
         return tuple(part.reshape(shape) for part, shape in zip(parts, shapes, strict=True))
 
 
+@lru_cache(maxsize=64)
 def lay_out(graph: RegionGraph) -> Geometry:
     """Offsets of a graph's nodes, partitions and weights in flat arrays."""
     regions, nodes = np.array(graph.regions), np.array(graph.nodes)
@@ -219,7 +221,7 @@ def row_pass(circuit: Circuit, rows: EncodedRows, address: Address) -> RowSums:
     """Draw z and s for every row and add up counts and statistics; see `RowSums`."""
     graph = circuit.graph
     program = CompiledCircuit(circuit, rows, np.float32)
-    sums = Accumulator(circuit, program.geometry, rows.codebook)
+    sums = Accumulator(circuit, program.geometry, rows.codebook, program.tables)
     total = 0
     mixed = rows.codebook.leaves.mixed.size > 0
     for block in rows.blocks:

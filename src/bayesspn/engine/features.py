@@ -1,98 +1,315 @@
-"""Statistics of values, which do not change from sweep to sweep.
+"""Columns whose leaves are not plain categories, as flat arrays for the kernels.
 
-Those of tabulated columns are made once. Those of dense columns are kept for small blocks only,
-where calculating them anew would take most of a sweep; for large tables they would need several
-times the memory of the table itself.
+`ValuedColumns` are some columns of a codebook with their (column, family) members; `Values` are
+distinct values of these columns with their statistics, which do not change from sweep to sweep.
+Those of tabulated columns are made once for a codebook, those of dense columns once for a small
+block; for large tables they would need several times the memory of the table itself.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesspn.arrays import Array
+from bayesspn.arrays import Array, IntArray
+from bayesspn.engine.kernels.valued import BETA, LOMAX, NATURAL, NEGATIVE, STUDENT
+from bayesspn.leaves import conjugate
 from bayesspn.leaves.columns import Leaves
+from bayesspn.leaves.densities import DrawnLeaves, LeafDensities, PredictiveLeaves
+from bayesspn.numerics.special_functions import log_gamma
 from bayesspn.rows.codebook import Codebook
 from bayesspn.rows.encoded import RowBlock
 
-#: Rows of a block whose features are kept: fewer than the full blocks of a large table have.
+_LOG2E = 1.4426950408889634
+
+#: Rows of a block whose values are kept: fewer than the full blocks of a large table have.
 _MOST_ROWS = 8192
 
-_kept: WeakKeyDictionary[Codebook | RowBlock, dict[tuple[Any, ...], Any]] = WeakKeyDictionary()
+#: Most parameters of a predictive leaf; see `bayesspn.engine.kernels.valued`.
+_PREDICTIVE = 6
+
+_kept: WeakKeyDictionary[Any, dict[tuple[Any, ...], Any]] = WeakKeyDictionary()
 
 
-def _keep(owner: Codebook | RowBlock, key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
+def keep(owner: Any, key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
+    """What was made before for an owner, as long as that is there, or is made now."""
     kept = _kept.setdefault(owner, {})
     if key not in kept:
         kept[key] = make()
     return kept[key]
 
 
-def code_statistics(codebook: Codebook, column: int, number: int) -> NDArray[np.int64]:
-    """Integer statistics of a tabulated column's codes, zeros for missing; (codes, slots)."""
+class LeafForms(NamedTuple):
+    """Leaves of valued columns, as the kernels read them.
 
-    def make() -> NDArray[np.int64]:
-        values = np.append(codebook.values[column], np.nan)
-        return codebook.scaled_statistics(column, number, values)
-
-    return _keep(codebook, (column, number), make)
-
-
-def dense_statistics(
-    codebook: Codebook, block: RowBlock, column: int, number: int
-) -> NDArray[np.int64]:
-    """Integer statistics of a dense column's cells, zeros for missing; (rows, slots)."""
-
-    def make() -> NDArray[np.int64]:
-        values = block.dense[int(np.searchsorted(codebook.dense, column))]
-        return codebook.scaled_statistics(column, number, values)
-
-    return _keep(block, ("scaled", column, number), make) if block.n_rows <= _MOST_ROWS else make()
-
-
-def dense_features(
-    codebook: Codebook,
-    block: RowBlock,
-    column: int,
-    rows: slice = slice(None),
-    power: float = 1.0,
-) -> tuple[Array, Array]:
-    """Log h (families, rows) and T (families, rows, t) of a dense column's cells; NaN for missing.
-
-    Densities that are raised to a power have that many times the features.
+    Attributes
+    ----------
+    forms : ndarray of shape (members,)
+    parameters : ndarray of shape (members, parameters, paths × leaves)
+        In binary logarithms, raised to the densities' power.
+    power : float
+    leaves : int
+        Leaves per region.
     """
-    log_base, statistics = _dense_features(codebook, block, column, rows)
-    return (log_base, statistics) if power == 1.0 else (power * log_base, power * statistics)
+
+    forms: IntArray
+    parameters: Array
+    power: float
+    leaves: int
 
 
-def _dense_features(
-    codebook: Codebook, block: RowBlock, column: int, rows: slice
-) -> tuple[Array, Array]:
-    values = block.dense[int(np.searchsorted(codebook.dense, column))]
+class Values(NamedTuple):
+    """Values of valued columns.
+
+    Attributes
+    ----------
+    first : ndarray of shape (columns + 1,)
+        Where the values of a column begin.
+    features : ndarray of shape (families, values, 1 + statistics)
+        Binary log base measure, NaN for missing values, −inf off the support; then T.
+    scaled : ndarray of shape (families, values, slots)
+        Integer statistics, zeros for missing values.
+    """
+
+    first: IntArray
+    features: Array
+    scaled: IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class ValuedColumns:
+    """Some columns of a table and their members.
+
+    Attributes
+    ----------
+    leaves : Leaves
+    columns : ndarray of shape (columns,)
+    """
+
+    leaves: Leaves
+    columns: IntArray
+
+    @cached_property
+    def first_member(self) -> IntArray:
+        """Where the members of a column begin; shape (columns + 1,)."""
+        counts = [len(self.leaves.columns[d].families) for d in self.columns]
+        return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+
+    @cached_property
+    def members(self) -> tuple[IntArray, IntArray]:
+        """Leaf group and position of every member; shape (members,) each."""
+        places = [place for d in self.columns for place in self.leaves.places[d]]
+        pairs = np.array(places, dtype=np.int64).reshape(-1, 2)
+        return np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1])
+
+    @cached_property
+    def by_group(self) -> tuple[tuple[int, IntArray, IntArray], ...]:
+        """For every leaf group with members: the group, the members, and their positions."""
+        groups, positions = self.members
+        return tuple(
+            (int(g), np.flatnonzero(groups == g), positions[groups == g]) for g in np.unique(groups)
+        )
+
+    @cached_property
+    def mixed_members(self) -> tuple[IntArray, IntArray, IntArray]:
+        """Members of mixed columns, the columns' numbers among these, and the family's number."""
+        found = [
+            (self.first_member[k] + m, int(np.searchsorted(self.leaves.mixed, d)), m)
+            for k, d in enumerate(self.columns)
+            if len(self.leaves.columns[d].families) > 1
+            for m in range(len(self.leaves.columns[d].families))
+        ]
+        table = np.array(found, dtype=np.int64).reshape(-1, 3)
+        return table[:, 0].copy(), table[:, 1].copy(), table[:, 2].copy()
+
+    @cached_property
+    def n_statistics(self) -> int:
+        """Most statistics of a member."""
+        groups = self.leaves.groups
+        return max((groups[g].n_statistics for g, _, _ in self.by_group), default=0)
+
+    @cached_property
+    def n_slots(self) -> IntArray:
+        """Integer slots of every member; shape (members,)."""
+        return np.array([self.leaves.groups[g].n_slots for g in self.members[0]], dtype=np.int64)
+
+    def values(self, codebook: Codebook, each: list[Array]) -> Values:
+        """Features of values, an array for each column."""
+        first = np.concatenate([[0], np.cumsum([len(cells) for cells in each])]).astype(np.int64)
+        families = max(np.diff(self.first_member), default=0)
+        features = np.full((families, first[-1], 1 + self.n_statistics), 0.0)
+        features[:, :, 0] = -np.inf
+        scaled = np.zeros((families, first[-1], max(self.n_slots, default=0)), dtype=np.int64)
+        for k, (d, cells) in enumerate(zip(self.columns, each, strict=True)):
+            here = slice(first[k], first[k + 1])
+            missing = np.isnan(cells)
+            safe = np.where(missing, 1.0, cells)
+            described = self.leaves.columns[d]
+            for m in range(len(described.families)):
+                statistics, log_base = described.features(m, safe)
+                features[m, here, 0] = np.where(missing, np.nan, _LOG2E * log_base)
+                features[m, here, 1 : 1 + statistics.shape[1]] = statistics
+                slots = codebook.scaled_statistics(int(d), m, cells)
+                scaled[m, here, : slots.shape[1]] = slots
+        return Values(first, features, scaled)
+
+    def forms(self, densities: LeafDensities) -> LeafForms:
+        """Leaves of these columns, parameters drawn or integrated out."""
+        if isinstance(densities, DrawnLeaves):
+            return self._natural_forms(densities)
+        assert isinstance(densities, PredictiveLeaves)
+        return self._predictive_forms(densities)
+
+    def _natural_forms(self, densities: DrawnLeaves) -> LeafForms:
+        paths, leaves = densities.log_partition[0].shape[1:]
+        count = len(self.members[0])
+        parameters = np.zeros((count, 1 + self.n_statistics, paths * leaves))
+        scale = _LOG2E * densities.power
+        for g, members, positions in self.by_group:
+            eta = densities.eta[g][positions]
+            t = eta.shape[-1]
+            flat = eta.reshape(len(members), paths * leaves, t)
+            parameters[members, 1 : 1 + t] = scale * flat.transpose(0, 2, 1)
+            partition = densities.log_partition[g][positions]
+            parameters[members, 0] = -scale * partition.reshape(len(members), -1)
+        self._add_mixing(parameters, densities.log_mixing)
+        forms = np.full(count, NATURAL, dtype=np.int64)
+        return LeafForms(forms, parameters, densities.power, leaves)
+
+    def _add_mixing(self, parameters: Array, log_mixing: Array) -> None:
+        members, columns, numbers = self.mixed_members
+        if members.size:
+            flat = log_mixing[columns, numbers].reshape(len(members), -1)
+            parameters[members, 0] += _LOG2E * flat
+
+    def _predictive_forms(self, densities: PredictiveLeaves) -> LeafForms:
+        paths, leaves = densities.hyper[0].shape[1:3]
+        count = len(self.members[0])
+        width = max(_PREDICTIVE, 1 + self.n_statistics)
+        parameters = np.zeros((count, width, paths * leaves))
+        forms = np.empty(count, dtype=np.int64)
+        for g, members, positions in self.by_group:
+            family = self.leaves.groups[g].family
+            hyper = densities.hyper[g][positions]
+            hyper = hyper.reshape(len(members), paths * leaves, -1).transpose(2, 0, 1)
+            forms[members] = _PREDICTIVE_FORMS[family.kind]
+            filled = _fill_predictive(family.kind, hyper)
+            parameters[members, : len(filled)] = np.stack(filled, axis=1)
+        self._add_mixing(parameters, densities.log_mixing)
+        return LeafForms(forms, parameters, 1.0, leaves)
+
+
+_PREDICTIVE_FORMS = {
+    conjugate.ONE_HOT: NATURAL,
+    conjugate.GAUSSIAN: STUDENT,
+    conjugate.EXPONENTIAL: LOMAX,
+    conjugate.POISSON: NEGATIVE,
+    conjugate.GEOMETRIC: BETA,
+}
+
+
+def _fill_predictive(kind: int, hyper: Array) -> list[Array]:
+    """Parameters of predictive leaves from posterior hyper-parameters (h, members, leaves)."""
+    if kind == conjugate.ONE_HOT:
+        logs = _LOG2E * (np.log(hyper) - np.log(hyper.sum(axis=0)))
+        return [np.zeros(hyper.shape[1:]), *logs]
+    if kind == conjugate.GAUSSIAN:
+        m, kappa, a, b, limit = hyper
+        normaliser = log_gamma(a) - a * np.log(b) - 0.5 * np.log(kappa)
+        constant = log_gamma(a + 0.5) - 0.5 * np.log(kappa + 1.0) - normaliser
+        constant = constant - _log_limit(a, b, limit)
+        return [_LOG2E * constant, m, 0.5 * kappa / (kappa + 1.0), b, a + 0.5, limit]
+    if kind == conjugate.EXPONENTIAL:
+        a, b, limit = hyper
+        constant = np.log(a) + a * np.log(b) - _log_limit(a, b, limit)
+        return [_LOG2E * constant, b, a + 1.0, limit]
+    if kind == conjugate.POISSON:
+        a, b = hyper
+        return [np.zeros(a.shape), a, _LOG2E * np.log1p(1.0 / b), _LOG2E * np.log1p(b)]
+    return [np.zeros(hyper.shape[1:]), *hyper]
+
+
+def _log_limit(a: Array, b: Array, limit: Array) -> Array:
+    from bayesspn.numerics.special_functions import log_gammainc
+
+    with np.errstate(over="ignore"):
+        return log_gammainc(a, b * limit)
+
+
+def valued_columns(codebook: Codebook, dense: bool) -> ValuedColumns:
+    """The dense columns, or the tabulated ones that are not plain categories."""
+
+    def make() -> ValuedColumns:
+        chosen = codebook.dense if dense else codebook.tabulated
+        kept = [d for d in chosen if not is_plain(codebook, int(d))]
+        return ValuedColumns(codebook.leaves, np.array(kept, dtype=np.int64))
+
+    return keep(codebook, ("columns", dense), make)
+
+
+def is_plain(codebook: Codebook, column: int) -> bool:
+    """Whether a column has one categorical family and no values beyond its categories."""
+    described = codebook.leaves.columns[column]
+    return (
+        len(described.families) == 1
+        and described.likelihoods[0].one_hot
+        and codebook.values[column].size == described.constants[0][0]
+    )
+
+
+def tabulated_values(codebook: Codebook) -> Values:
+    """Values of the tabulated columns that are not plain categories."""
+
+    def make() -> Values:
+        columns = valued_columns(codebook, dense=False)
+        return columns.values(codebook, [codebook.values[d] for d in columns.columns])
+
+    return keep(codebook, ("values",), make)
+
+
+def dense_values(codebook: Codebook, block: RowBlock, rows: slice) -> Values:
+    """Values of the dense columns in some rows of a block."""
+    columns = valued_columns(codebook, dense=True)
+
+    def make(some: slice = slice(None)) -> Values:
+        return columns.values(codebook, list(block.dense[:, some]))
+
     if block.n_rows > _MOST_ROWS:
-        return _features_of_families(codebook.leaves, column, values[rows])
+        return make(rows)
+    every: Values = keep(block, ("values",), make)
+    begin, end, _ = rows.indices(block.n_rows)
+    if end - begin == block.n_rows:
+        return every
+    chosen = (np.arange(len(block.dense))[:, None] * block.n_rows + np.arange(begin, end)).ravel()
+    first = np.arange(len(block.dense) + 1) * (end - begin)
+    return Values(first, every.features[:, chosen], every.scaled[:, chosen])
 
-    def make() -> tuple[Array, Array]:
-        return _features_of_families(codebook.leaves, column, values)
 
-    log_base, statistics = _keep(block, ("features", column), make)
-    return log_base[:, rows], statistics[:, rows]
+def tabulated_codes(codebook: Codebook, block: RowBlock) -> NDArray[np.int32]:
+    """Codes of the tabulated columns that are not plain, −1 where missing; (columns, rows)."""
+    columns = valued_columns(codebook, dense=False).columns
+
+    def make() -> NDArray[np.int32]:
+        codes = np.empty((len(columns), block.n_rows), dtype=np.int32)
+        for k, d in enumerate(columns):
+            codes[k] = block.codes(codebook, int(d))
+            codes[k, codes[k] == codebook.values[d].size] = -1
+        return codes
+
+    return keep(block, ("codes",), make) if block.n_rows <= _MOST_ROWS else make()
 
 
-def _features_of_families(leaves: Leaves, column: int, values: Array) -> tuple[Array, Array]:
-    described = leaves.columns[column]
-    missing = np.isnan(values)
-    features = [
-        described.features(m, np.where(missing, 1.0, values))
-        for m in range(len(described.families))
-    ]
-    statistics = np.zeros((len(features), len(values), max(T.shape[1] for T, _ in features)))
-    for m, (family_statistics, _) in enumerate(features):
-        statistics[m, :, : family_statistics.shape[1]] = family_statistics
-    log_base = np.stack([base for _, base in features])
-    log_base[:, missing] = np.nan
-    return log_base, statistics
+def dense_codes(block: RowBlock) -> NDArray[np.int32]:
+    """Every cell of a dense column is a value of its own: the rows, −1 where missing."""
+
+    def make() -> NDArray[np.int32]:
+        rows = np.arange(block.n_rows, dtype=np.int32)
+        return np.where(np.isnan(block.dense), np.int32(-1), rows)
+
+    return keep(block, ("dense codes",), make) if block.n_rows <= _MOST_ROWS else make()

@@ -6,15 +6,22 @@ The kernels work in powers of two, so the tables hold binary logarithms.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesspn.arrays import Array
-from bayesspn.engine.features import dense_features
-from bayesspn.engine.kernels.dense import fill_dense
+from bayesspn.arrays import Array, IntArray
+from bayesspn.engine.features import (
+    LeafForms,
+    dense_values,
+    is_plain,
+    keep,
+    tabulated_values,
+    valued_columns,
+)
 from bayesspn.engine.kernels.layout import LeafTables
-from bayesspn.leaves.densities import NaturalForm, log_density
+from bayesspn.engine.kernels.valued import fill_leaf_logs
 from bayesspn.model.circuit import Circuit
 from bayesspn.numerics.threads import run_tasks
 from bayesspn.rows.codebook import Codebook
@@ -43,6 +50,9 @@ class CircuitTables:
         Log value of every leaf for a row of reference codes.
     deviations : ndarray of shape (features, paths, width)
         What another code adds to that.
+    feature_column : ndarray of shape (features,)
+    tabulated_forms : LeafForms or None
+        Leaves of the tabulated columns that are not plain categories.
     """
 
     circuit: Circuit
@@ -50,6 +60,7 @@ class CircuitTables:
     constant: Array
     deviations: Array
     feature_column: NDArray[np.int32]
+    tabulated_forms: LeafForms | None
 
     @property
     def rows_together(self) -> int:
@@ -64,21 +75,26 @@ class CircuitTables:
 
     def with_dense(self, block: RowBlock, rows: slice) -> LeafTables:
         """The tables with the dense columns of some rows of a block."""
-        graph = self.circuit.graph
+        codebook = self.codebook
         values = block.dense[:, rows]
-        shape = (*values.shape, graph.n_paths, self.constant.shape[1])
+        shape = (*values.shape, self.circuit.graph.n_paths, self.constant.shape[1])
         dense = np.zeros(shape, dtype=self.deviations.dtype)
-        for out, d, cells in zip(dense, self.codebook.dense, values, strict=True):
-            natural = self.circuit.densities.natural(int(d))
-            if natural is not None:
-                power = self.circuit.densities.power
-                features = dense_features(self.codebook, block, int(d), rows, power)
-                self._fill_natural(out, features, natural)
-                continue
-            observed = np.flatnonzero(~np.isnan(cells))
-            log_value = log_density(self.circuit.densities, int(d), cells[observed])
-            out[observed, :, : graph.leaves] = _LOG2E * log_value
+        if len(dense) and dense.shape[1]:
+            columns = valued_columns(codebook, dense=True)
+            found = dense_values(codebook, block, rows)
+            forms = self.dense_forms
+            flat = dense.reshape(-1, *shape[2:])
+            most = shape[1] // _ROWS_PER_TASK
+            run_tasks(
+                fill_leaf_logs, most, found.first, columns.first_member, np.arange(len(flat)),
+                found.features, *forms, flat,
+            )  # fmt: skip
         return self._arrange(dense)
+
+    @cached_property
+    def dense_forms(self) -> LeafForms:
+        """Leaves of the dense columns."""
+        return valued_columns(self.codebook, dense=True).forms(self.circuit.densities)
 
     def _arrange(self, dense: Array) -> LeafTables:
         columns = self.codebook.dense[: len(dense)]
@@ -89,22 +105,6 @@ class CircuitTables:
             self.circuit.scope.leaf_regions,
             dense,
             columns,
-        )
-
-    def _fill_natural(
-        self, out: Array, features: tuple[Array, Array], natural: NaturalForm
-    ) -> None:
-        """Log densities (rows, paths, width) of a dense column under exponential families."""
-        width = out.shape[-1]
-        log_base, statistics = features
-        run_tasks(
-            fill_dense,
-            len(out) // _ROWS_PER_TASK,
-            out,
-            _LOG2E * log_base,
-            np.ascontiguousarray(statistics),
-            _pad(_LOG2E * natural.constant, width, np.float64, 0.0),
-            _pad(_LOG2E * natural.eta, width, np.float64, 0.0),
         )
 
 
@@ -118,20 +118,24 @@ def tabulate(
     graph, leaves = circuit.graph, codebook.leaves
     base = codebook.feature_base
     deviations = np.zeros((base[-1], graph.n_paths, graph.leaves))
-    done = np.zeros(len(leaves.columns), dtype=bool)
     for g, group in enumerate(leaves.groups):
         if group.family.one_hot:
-            plain = np.array([_is_plain(codebook, int(d)) for d in group.columns], dtype=bool)
-            probabilities = circuit.densities.log_probabilities(g)[plain]
-            columns = group.columns[plain]
-            features = base[columns][:, None] + np.arange(group.n_statistics)
-            deviations[features] = np.moveaxis(probabilities, -1, 1)
-            done[columns] = True
-    for d in codebook.tabulated[~done[codebook.tabulated]]:
-        deviations[base[d] : base[d + 1] - 1] = log_density(
-            circuit.densities, int(d), codebook.values[d]
-        )
-    deviations *= _LOG2E
+            plain = _plain_members(codebook, g)
+            probabilities = circuit.densities.log_probabilities(g)
+            if len(plain) < len(group):
+                probabilities = probabilities[plain]
+            features = base[group.columns[plain]][:, None] + np.arange(group.n_statistics)
+            deviations[features] = _LOG2E * np.moveaxis(probabilities, -1, 1)
+    others = valued_columns(codebook, dense=False)
+    forms = None
+    if len(others.columns):
+        found = tabulated_values(codebook)
+        targets = np.concatenate([np.arange(base[d], base[d + 1] - 1) for d in others.columns])
+        forms = others.forms(circuit.densities)
+        run_tasks(
+            fill_leaf_logs, 1, found.first, others.first_member, targets, found.features, *forms,
+            deviations,
+        )  # fmt: skip
     reference = deviations[base[codebook.tabulated] + codebook.reference[codebook.tabulated]]
     constant = np.zeros((graph.n_leaf_regions, graph.leaves))
     np.add.at(constant, circuit.scope.leaf_regions[codebook.tabulated], reference)
@@ -144,6 +148,7 @@ def tabulate(
         _pad(constant, width, dtype, _NOTHING),
         _pad(deviations, width, dtype, 0.0),
         feature_column,
+        forms,
     )
 
 
@@ -154,9 +159,11 @@ def _pad(values: Array, width: int, dtype: type[np.floating], filling: float) ->
     return padded
 
 
-def _is_plain(codebook: Codebook, column: int) -> bool:
-    """Whether a column has one categorical model and no values beyond its categories."""
-    described = codebook.leaves.columns[column]
-    return (
-        len(described.families) == 1 and codebook.values[column].size == described.constants[0][0]
-    )
+def _plain_members(codebook: Codebook, g: int) -> IntArray:
+    """Members of a one-hot group that are plain categories."""
+
+    def make() -> IntArray:
+        columns = codebook.leaves.groups[g].columns
+        return np.flatnonzero([is_plain(codebook, int(d)) for d in columns])
+
+    return keep(codebook, ("plain", g), make)

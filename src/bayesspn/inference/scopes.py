@@ -144,7 +144,7 @@ def draw_scopes(random: Randomness, scope: Scope, log_marginals: Array, beta: fl
     branching, regions = np.array(graph.branching), np.array(graph.regions)
     _draw_paths(as_stream(random), y, counts, branching, regions, log_marginals, beta)
     ends = np.cumsum([choice.size for choice in scope.y])[:-1]
-    return Scope(graph, tuple(part.reshape(-1, columns) for part in np.split(y, ends)))
+    return Scope.trusted(graph, tuple(part.reshape(-1, columns) for part in np.split(y, ends)))
 
 
 @nb.njit(cache=True, nogil=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
@@ -56,14 +57,34 @@ def counts_and_totals(
 
 def statistics_in_scope(codebook: Codebook, scope: Scope, statistics: Statistics) -> Statistics:
     """Pick each column's own leaf regions out of (g, slots, leaf regions, leaves), unscaled."""
-    chosen = []
+    chosen: list[NDArray[Any]] = []
     for g, group in enumerate(codebook.leaves.groups):
+        _, slots, _, leaves = statistics[g].shape
         regions = scope.leaf_regions[group.columns]
-        members = np.arange(len(group))[:, None]
-        # advanced indices around a slice put (member, path) first: (g, paths, slots, leaves)
-        values = np.moveaxis(statistics[g][members, :, regions], 2, 3)
-        chosen.append(unscale(codebook, g, values))
+        shape = (len(group), regions.shape[1], leaves, slots)
+        if group.family.one_hot:
+            counts = np.empty(shape, dtype=np.int32)
+            _pick(statistics[g], regions, np.ones((len(group), slots), dtype=np.int32), counts)
+            chosen.append(counts)
+        else:
+            units = np.ldexp(1.0, -codebook.exponents[g])
+            unscaled = np.empty(shape)
+            _pick(statistics[g], regions, units, unscaled)
+            chosen.append(unscaled)
     return tuple(chosen)
+
+
+@nb.njit(cache=True)
+def _pick(totals, regions, units, out):  # type: ignore[no-untyped-def]
+    """Totals (g, slots, regions, leaves) of some regions (g, paths), in units of their slots."""
+    members, slots, _, leaves = totals.shape
+    for member in range(members):
+        for q in range(regions.shape[1]):
+            region = regions[member, q]
+            for i in range(leaves):
+                for slot in range(slots):
+                    value = totals[member, slot, region, i]
+                    out[member, q, i, slot] = units[member, slot] * value
 
 
 def unscale(codebook: Codebook, group: int, scaled: NDArray[Any]) -> NDArray[Any]:

@@ -51,8 +51,8 @@ def run_tasks(kernel: Callable[..., object], most: int, *arguments: Any) -> None
 
     There are as many as numba may use threads, and at most ``most``. Errors are raised here.
     """
-    tasks = max(1, min(numba.get_num_threads(), most))
-    if tasks == 1:
+    tasks = min(numba.get_num_threads(), most) if most > 1 else 1
+    if tasks <= 1:
         kernel(0, 1, *arguments)
     else:
         pool = _pool(os.getpid())

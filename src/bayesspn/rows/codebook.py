@@ -115,8 +115,9 @@ class Codebook:
         if not self.leaves.groups[group].family.one_hot:
             statistics = np.concatenate([np.ones((len(values), 1)), statistics], axis=1)
         statistics[missing] = 0.0
-        scaled = np.ldexp(statistics, self.exponents[group][position])
-        return np.rint(scaled).astype(np.int64)
+        scaled = np.rint(np.ldexp(statistics, self.exponents[group][position]))
+        # values that stand in a table but occur nowhere may be beyond all that were scaled for
+        return np.clip(scaled, -(2.0**62), 2.0**62).astype(np.int64)
 
 
 class Values(NamedTuple):
