@@ -104,11 +104,10 @@ def accumulate(circuit: Circuit, rows: EncodedRows, trees: Trees) -> Accumulator
     """Add up all blocks."""
     geometry = compiled.lay_out(circuit.graph)
     tables = tabulate(circuit, rows.codebook, geometry.width, np.float32)
-    sums = Accumulator(circuit, geometry, rows.codebook, tables)
+    sums = Accumulator(circuit, rows.codebook, tables)
     for block in rows.blocks:
-        edges = trees.edges[block.copy_ids].astype(np.int32)
         leaf_nodes = trees.regions * circuit.graph.leaves + trees.nodes
-        sums.add(block, edges, leaf_nodes[block.copy_ids].astype(np.int32), ADDRESS)
+        sums.add(block, leaf_nodes[block.copy_ids].astype(np.int32), ADDRESS)
     sums.finish()
     return sums
 

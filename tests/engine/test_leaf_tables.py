@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 from support import GRAPHS, binary_leaves, mixed_leaves, mixed_table, prior_circuit
 
-from bayesspn.engine import features, leaf_tables, oracle
+from bayesspn.engine import features, oracle
 from bayesspn.engine.kernels.layout import LeafTables
-from bayesspn.engine.kernels.leaf_values import sum_leaves_of_row
+from bayesspn.engine.kernels.leaf_values import fill_dense, sum_leaves_of_row
+from bayesspn.engine.kernels.valued import Scratch, make_scratch
 from bayesspn.engine.leaf_tables import CircuitTables, tabulate
 from bayesspn.inference.circuits import predictive_circuit
 from bayesspn.inference.prior import prior_state
@@ -44,12 +46,23 @@ CIRCUITS = {
 }
 
 
+class Work(NamedTuple):
+    """As much of a work space as dense columns need: a single row at a time."""
+
+    entry_of: np.ndarray
+    dense: np.ndarray
+    scratch: Scratch
+
+
 def leaf_logs(tables: LeafTables, block: RowBlock, rows: range) -> np.ndarray:
-    """What the tables say of rows that they were made for; (rows, leaf regions, width)."""
+    """What the tables say of rows of a block; (rows, leaf regions, width)."""
     logs = np.empty((len(rows), *tables.constant.shape))
-    starts = block.row_start[rows.start : rows.stop + 1]
-    for place in range(len(rows)):
-        sum_leaves_of_row(logs[place], place, tables, starts, block.row_features)
+    size = tables.dense.parameters.shape[2]
+    dense = np.zeros(len(tables.dense.columns) * size + WIDTH, dtype=tables.constant.dtype)
+    work = Work(np.zeros((1, 1), dtype=np.int32), dense, make_scratch(size))
+    for place, row in enumerate(rows):
+        fill_dense(row, 1, work, tables.dense, 1)
+        sum_leaves_of_row(logs[place], row, 0, work, tables, block.row_start, block.row_features)
     return logs
 
 
@@ -57,7 +70,7 @@ def check_rows(made: CircuitTables, rows: EncodedRows, tolerance: float) -> None
     leaves = made.circuit.graph.leaves
     for block in rows.blocks:
         everything = range(block.n_rows)
-        logs = leaf_logs(made.with_dense(block, slice(0, block.n_rows)), block, everything)
+        logs = leaf_logs(made.with_block(block), block, everything)
         expected = oracle.leaf_values(made.circuit, block.values(rows.codebook))
         np.testing.assert_allclose(logs[..., :leaves], expected, rtol=0, atol=tolerance)
         # what is padding is as good as nothing, whatever is added to it
@@ -108,7 +121,7 @@ def test_some_rows_of_a_block_have_the_dense_columns_of_these_rows(first):
     made = tabulate(circuit, rows.codebook, WIDTH, np.float64)
     (block,) = rows.blocks
     some = range(first, min(first + 40, block.n_rows))
-    logs = leaf_logs(made.with_dense(block, slice(some.start, some.stop)), block, some)
+    logs = leaf_logs(made.with_block(block), block, some)
     expected = oracle.leaf_values(circuit, X[some.start : some.stop])
     np.testing.assert_allclose(logs[..., : circuit.graph.leaves], expected, rtol=1e-9, atol=3e-7)
 
@@ -120,10 +133,9 @@ def test_features_that_are_not_kept_give_the_same_bits(kind, monkeypatch):
     rows = encode_rows(leaves, X)
     (block,) = rows.blocks
     made = tabulate(CIRCUITS[kind]("cross", leaves), rows.codebook, WIDTH, np.float64)
-    kept = made.with_dense(block, slice(10, 60)).dense
-    assert kept.any()
+    kept = leaf_logs(made.with_block(block), block, range(10, 60))
     monkeypatch.setattr(features, "_MOST_ROWS", 0)
-    np.testing.assert_array_equal(made.with_dense(block, slice(10, 60)).dense, kept)
+    np.testing.assert_array_equal(leaf_logs(made.with_block(block), block, range(10, 60)), kept)
 
 
 def test_tables_without_dense_columns_have_the_tabulated_ones_only():
@@ -150,7 +162,7 @@ def test_values_that_no_leaf_allows_have_density_zero():
     made = tabulate(circuit, rows.codebook, WIDTH, np.float64)
     check_rows(made, rows, 1e-12)
     (block,) = rows.blocks
-    logs = leaf_logs(made.with_dense(block, slice(0, 4)), block, range(4))
+    logs = leaf_logs(made.with_block(block), block, range(4))
     impossible = np.isneginf(logs[..., : circuit.graph.leaves]).any(axis=(1, 2))
     assert impossible.tolist() == [False, True, True, False]
 
@@ -163,16 +175,3 @@ def test_categories_that_do_not_occur_have_their_densities_as_well():
     every = np.append(np.arange(6.0), np.nan)[:, None]
     made = tabulate(circuit, codebook, WIDTH, np.float64)
     check_rows(made, encode_shard(codebook, every, np.arange(7)), 1e-12)
-
-
-def test_dense_columns_are_held_for_as_many_rows_as_memory_allows(monkeypatch):
-    X = mixed_table(2, 300)
-    leaves = mixed_leaves(X)
-    codebook = encode_rows(leaves, X).codebook
-    circuit = prior_circuit(3, GRAPHS["cross, deep"], leaves)
-    made = tabulate(circuit, codebook, WIDTH, np.float64)
-    per_row = len(codebook.dense) * circuit.graph.n_paths * WIDTH
-    assert made.rows_together * per_row <= leaf_tables._MOST_VALUES
-    assert (made.rows_together + 1) * per_row > leaf_tables._MOST_VALUES
-    monkeypatch.setattr(leaf_tables, "_MOST_VALUES", 1)
-    assert made.rows_together == leaf_tables._LEAST_ROWS

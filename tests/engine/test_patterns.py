@@ -61,7 +61,7 @@ def evaluate_rows(program: CompiledCircuit, rows: EncodedRows):
     Yields values and entries (live regions,) row by row.
     """
     (block,) = rows.blocks
-    tables = program.tables.with_dense(block, slice(0, block.n_rows))
+    tables = program.tables.with_block(block)
     work = make_workspace(program.geometry, tables, program.plan, program.first_entry[0])
     found = block.values(rows.codebook)
     for first in range(0, block.n_rows, program.plan.rows):

@@ -19,7 +19,6 @@ from bayesspn.engine.features import (
     valued_columns,
 )
 from bayesspn.engine.kernels import accumulate, valued
-from bayesspn.engine.kernels.layout import Geometry
 from bayesspn.engine.leaf_tables import CircuitTables
 from bayesspn.engine.row_sums import Address
 from bayesspn.leaves.columns import Leaves
@@ -39,19 +38,14 @@ class Accumulator:
     ----------
     circuit : Circuit
         What the trees were drawn from.
-    geometry : Geometry
-        Its graph, laid out for the kernels.
     codebook : Codebook
         What the blocks share.
     tables : CircuitTables
         Leaves of the circuit.
     """
 
-    def __init__(
-        self, circuit: Circuit, geometry: Geometry, codebook: Codebook, tables: CircuitTables
-    ) -> None:
+    def __init__(self, circuit: Circuit, codebook: Codebook, tables: CircuitTables) -> None:
         self.tables = tables
-        self.geometry = geometry
         self.codebook = codebook
         self.graph = circuit.graph
         nodes = self.graph.n_leaf_regions * self.graph.leaves
@@ -62,20 +56,13 @@ class Accumulator:
             np.zeros((len(group) if group.family.one_hot else 0, nodes), dtype=np.int32)
             for group in leaves.groups
         ]
-        self.y = np.concatenate([choice.ravel() for choice in circuit.scope.y])
-        self.y_base = np.cumsum([0, *(choice.size for choice in circuit.scope.y)])
+        self.leaf_regions = circuit.scope.leaf_regions
         mixed = np.zeros(len(leaves.columns), dtype=bool)
         mixed[leaves.mixed] = True
         self.mixed = mixed
 
-    def add(
-        self,
-        block: RowBlock,
-        edges: NDArray[np.int32],
-        leaf_nodes: NDArray[np.int32],
-        address: Address,
-    ) -> None:
-        """Add the rows of a block, given their trees and the leaves that these visit."""
+    def add(self, block: RowBlock, leaf_nodes: NDArray[np.int32], address: Address) -> None:
+        """Add the rows of a block, given the leaves that their trees visit."""
         visits = self._list_visits(block, leaf_nodes)
         accumulate.count_visits(self.visits, visits)
         for g, group in enumerate(self.codebook.leaves.groups):
@@ -83,18 +70,15 @@ class Accumulator:
                 plain = np.flatnonzero(~self.mixed[group.columns])
                 if plain.size:
                     self._count_categories(g, plain, block, visits)
-        every = slice(0, block.n_rows)
         for dense, values, codes in (
             (False, tabulated_values(self.codebook), tabulated_codes(self.codebook, block)),
-            (True, dense_values(self.codebook, block, every), dense_codes(block)),
+            (True, dense_values(self.codebook, block), dense_codes(block)),
         ):
             columns = valued_columns(self.codebook, dense)
             if len(columns.columns):
                 forms = self.tables.dense_forms if dense else self.tables.tabulated_forms
                 assert forms is not None
-                self._add_valued(
-                    columns, values, codes, forms, block, edges, leaf_nodes, visits, address
-                )
+                self._add_valued(columns, values, codes, forms, block, leaf_nodes, visits, address)
 
     def _add_valued(
         self,
@@ -103,13 +87,11 @@ class Accumulator:
         codes: NDArray[np.int32],
         forms: LeafForms,
         block: RowBlock,
-        edges: NDArray[np.int32],
         leaf_nodes: NDArray[np.int32],
         visits: accumulate.Visits,
         address: Address,
     ) -> None:
         """Add the cells of columns that are not plain categories, to families that are drawn."""
-        _, parameters, power, leaves = forms
         groups, positions = columns.members
         first = self._first[groups] + positions * columns.n_slots * len(self.visits)
         run_tasks(
@@ -120,20 +102,14 @@ class Accumulator:
             values.first,
             columns.first_member,
             values.features,
-            parameters,
-            power,
-            leaves,
+            *forms,
             values.scaled,
             columns.n_slots,
             first,
             self._flat,
-            edges,
             leaf_nodes,
             len(self.visits),
-            self.geometry,
-            self.y,
-            self.y_base,
-            len(self.mixed),
+            self.leaf_regions,
             block.copy_start,
             block.copy_ids,
             visits,

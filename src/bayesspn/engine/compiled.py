@@ -98,31 +98,28 @@ class CompiledCircuit:
         edges = np.empty((copies if keep_edges else 0, graph.n_visited_sums), dtype=np.int32)
         leaf_nodes = np.empty((copies, graph.n_visited_leaves), dtype=np.int32)
         scores = np.empty(block.n_rows)
-        together = self.tables.rows_together
-        for first in range(0, block.n_rows, together):
-            last = min(first + together, block.n_rows)
-            run_tasks(
-                assign_rows,
-                min(len(self.first_entry), -(-(last - first) // self.plan.rows)),
-                self.geometry,
-                self.tables.with_dense(block, slice(first, last)),
-                self.entries,
-                self.plan,
-                self.patterns.feature_rank,
-                self.first_entry,
-                block.row_start[first : last + 1],
-                block.row_features,
-                block.copy_start[first : last + 1],
-                block.copy_ids,
-                self.weights,
-                words,
-                np.uint32(sweep),
-                draw,
-                edges,
-                leaf_nodes,
-                self.counts,
-                scores[first:last],
-            )
+        run_tasks(
+            assign_rows,
+            min(len(self.first_entry), -(-block.n_rows // self.plan.rows)),
+            self.geometry,
+            self.tables.with_block(block),
+            self.entries,
+            self.plan,
+            self.patterns.feature_rank,
+            self.first_entry,
+            block.row_start,
+            block.row_features,
+            block.copy_start,
+            block.copy_ids,
+            self.weights,
+            words,
+            np.uint32(sweep),
+            draw,
+            edges,
+            leaf_nodes,
+            self.counts,
+            scores,
+        )
         return BlockResult(edges, leaf_nodes, np.repeat(scores, np.diff(block.copy_start)))
 
     def edge_counts(self) -> tuple[NDArray[np.int64], ...]:
@@ -221,12 +218,11 @@ def row_pass(circuit: Circuit, rows: EncodedRows, address: Address) -> RowSums:
     """Draw z and s for every row and add up counts and statistics; see `RowSums`."""
     graph = circuit.graph
     program = CompiledCircuit(circuit, rows, np.float32)
-    sums = Accumulator(circuit, program.geometry, rows.codebook, program.tables)
+    sums = Accumulator(circuit, rows.codebook, program.tables)
     total = 0
-    mixed = rows.codebook.leaves.mixed.size > 0
     for block in rows.blocks:
-        result = program.run(block, address, keep_edges=mixed)
-        sums.add(block, result.edges, result.leaf_nodes, address)
+        result = program.run(block, address, keep_edges=False)
+        sums.add(block, result.leaf_nodes, address)
         total += fixed_point(result.scores)
     shape = (graph.n_leaf_regions, graph.leaves)
     return RowSums(

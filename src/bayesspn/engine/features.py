@@ -18,11 +18,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayesspn.arrays import Array, IntArray
-from bayesspn.engine.kernels.valued import BETA, LOMAX, NATURAL, NEGATIVE, STUDENT
+from bayesspn.engine.kernels.valued import (
+    BETA,
+    LOMAX,
+    NATURAL,
+    NEGATIVE,
+    QUADRATIC,
+    STUDENT,
+)
+from bayesspn.engine.kernels.vectors import LANES
 from bayesspn.leaves import conjugate
 from bayesspn.leaves.columns import Leaves
 from bayesspn.leaves.densities import DrawnLeaves, LeafDensities, PredictiveLeaves
-from bayesspn.numerics.special_functions import log_gamma
+from bayesspn.numerics.special_functions import log_gamma, log_gammainc
 from bayesspn.rows.codebook import Codebook
 from bayesspn.rows.encoded import RowBlock
 
@@ -62,6 +70,17 @@ class LeafForms(NamedTuple):
     parameters: Array
     power: float
     leaves: int
+
+    def single(self) -> NDArray[np.float32]:
+        """Parameters of quadratic forms in single precision, padded; (members, 3, padded)."""
+        size = self.parameters.shape[2]
+        padded = np.zeros((len(self.forms), 3, LANES * (-(-size // LANES))), dtype=np.float32)
+        padded[:, :, :size] = self.parameters[:, :3]
+        padded[:, 2] *= -1.0
+        return padded
+
+
+NO_SINGLE = np.empty((0, 3, 0), dtype=np.float32)
 
 
 class Values(NamedTuple):
@@ -169,17 +188,22 @@ class ValuedColumns:
     def _natural_forms(self, densities: DrawnLeaves) -> LeafForms:
         paths, leaves = densities.log_partition[0].shape[1:]
         count = len(self.members[0])
-        parameters = np.zeros((count, 1 + self.n_statistics, paths * leaves))
+        parameters = np.zeros((count, max(3, 1 + self.n_statistics), paths * leaves))
+        forms = np.full(count, NATURAL, dtype=np.int64)
         scale = _LOG2E * densities.power
         for g, members, positions in self.by_group:
-            eta = densities.eta[g][positions]
-            t = eta.shape[-1]
-            flat = eta.reshape(len(members), paths * leaves, t)
-            parameters[members, 1 : 1 + t] = scale * flat.transpose(0, 2, 1)
+            eta = densities.eta[g][positions].reshape(len(members), paths * leaves, -1)
+            if self.leaves.groups[g].family.kind == conjugate.GAUSSIAN:
+                precision = -2.0 * eta[:, :, 1]
+                forms[members] = QUADRATIC
+                parameters[members, 0] = 0.5 * scale * np.log(precision)
+                parameters[members, 1] = eta[:, :, 0] / precision
+                parameters[members, 2] = 0.5 * scale * precision
+                continue
+            parameters[members, 1 : 1 + eta.shape[2]] = scale * eta.transpose(0, 2, 1)
             partition = densities.log_partition[g][positions]
             parameters[members, 0] = -scale * partition.reshape(len(members), -1)
         self._add_mixing(parameters, densities.log_mixing)
-        forms = np.full(count, NATURAL, dtype=np.int64)
         return LeafForms(forms, parameters, densities.power, leaves)
 
     def _add_mixing(self, parameters: Array, log_mixing: Array) -> None:
@@ -236,8 +260,6 @@ def _fill_predictive(kind: int, hyper: Array) -> list[Array]:
 
 
 def _log_limit(a: Array, b: Array, limit: Array) -> Array:
-    from bayesspn.numerics.special_functions import log_gammainc
-
     with np.errstate(over="ignore"):
         return log_gammainc(a, b * limit)
 
@@ -273,22 +295,14 @@ def tabulated_values(codebook: Codebook) -> Values:
     return keep(codebook, ("values",), make)
 
 
-def dense_values(codebook: Codebook, block: RowBlock, rows: slice) -> Values:
-    """Values of the dense columns in some rows of a block."""
+def dense_values(codebook: Codebook, block: RowBlock) -> Values:
+    """Values of the dense columns of a block."""
     columns = valued_columns(codebook, dense=True)
 
-    def make(some: slice = slice(None)) -> Values:
-        return columns.values(codebook, list(block.dense[:, some]))
+    def make() -> Values:
+        return columns.values(codebook, list(block.dense))
 
-    if block.n_rows > _MOST_ROWS:
-        return make(rows)
-    every: Values = keep(block, ("values",), make)
-    begin, end, _ = rows.indices(block.n_rows)
-    if end - begin == block.n_rows:
-        return every
-    chosen = (np.arange(len(block.dense))[:, None] * block.n_rows + np.arange(begin, end)).ravel()
-    first = np.arange(len(block.dense) + 1) * (end - begin)
-    return Values(first, every.features[:, chosen], every.scaled[:, chosen])
+    return make() if block.n_rows > _MOST_ROWS else keep(block, ("values",), make)
 
 
 def tabulated_codes(codebook: Codebook, block: RowBlock) -> NDArray[np.int32]:

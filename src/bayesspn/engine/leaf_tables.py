@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from bayesspn.arrays import Array, IntArray
 from bayesspn.engine.features import (
+    NO_SINGLE,
     LeafForms,
     dense_values,
     is_plain,
@@ -20,21 +21,13 @@ from bayesspn.engine.features import (
     tabulated_values,
     valued_columns,
 )
-from bayesspn.engine.kernels.layout import LeafTables
-from bayesspn.engine.kernels.valued import fill_leaf_logs
+from bayesspn.engine.kernels.layout import DenseColumns, LeafTables
+from bayesspn.engine.kernels.valued import fill_tabulated
 from bayesspn.model.circuit import Circuit
-from bayesspn.numerics.threads import run_tasks
 from bayesspn.rows.codebook import Codebook
 from bayesspn.rows.encoded import RowBlock
 
 _LOG2E = 1.4426950408889634
-
-#: Leaf values of dense columns that are held at a time, and the least number of rows.
-_MOST_VALUES = 1_000_000
-_LEAST_ROWS = 256
-
-#: Fewer rows are not worth a thread.
-_ROWS_PER_TASK = 1024
 
 #: Binary logarithm of what is as good as nothing, but can be calculated with.
 _NOTHING = -1e30
@@ -62,33 +55,39 @@ class CircuitTables:
     feature_column: NDArray[np.int32]
     tabulated_forms: LeafForms | None
 
-    @property
-    def rows_together(self) -> int:
-        """Rows whose dense columns are evaluated together: bounds the memory for them."""
-        values = len(self.codebook.dense) * self.circuit.graph.n_paths * self.constant.shape[1]
-        return max(_LEAST_ROWS, _MOST_VALUES // max(1, values))
-
     def without_dense(self) -> LeafTables:
         """The tables without any dense column."""
-        shape = (0, 0, self.circuit.graph.n_paths, self.constant.shape[1])
-        return self._arrange(np.zeros(shape, dtype=self.deviations.dtype))
+        nothing = np.empty(0, dtype=np.int64)
+        graph = self.circuit.graph
+        dense = DenseColumns(
+            nothing,
+            nothing,
+            np.zeros(1, dtype=np.int64),
+            np.empty((0, 0, 1)),
+            nothing,
+            np.empty((0, 3, graph.n_paths * graph.leaves)),
+            NO_SINGLE,
+            1.0,
+        )
+        return self._arrange(dense)
 
-    def with_dense(self, block: RowBlock, rows: slice) -> LeafTables:
-        """The tables with the dense columns of some rows of a block."""
-        codebook = self.codebook
-        values = block.dense[:, rows]
-        shape = (*values.shape, self.circuit.graph.n_paths, self.constant.shape[1])
-        dense = np.zeros(shape, dtype=self.deviations.dtype)
-        if len(dense) and dense.shape[1]:
-            columns = valued_columns(codebook, dense=True)
-            found = dense_values(codebook, block, rows)
-            forms = self.dense_forms
-            flat = dense.reshape(-1, *shape[2:])
-            most = shape[1] // _ROWS_PER_TASK
-            run_tasks(
-                fill_leaf_logs, most, found.first, columns.first_member, np.arange(len(flat)),
-                found.features, *forms, flat,
-            )  # fmt: skip
+    def with_block(self, block: RowBlock) -> LeafTables:
+        """The tables with the dense columns of a block."""
+        columns = valued_columns(self.codebook, dense=True)
+        if not len(columns.columns):
+            return self.without_dense()
+        forms = self.dense_forms
+        values = dense_values(self.codebook, block)
+        dense = DenseColumns(
+            columns.columns,
+            values.first[:-1],
+            columns.first_member,
+            values.features,
+            forms.forms,
+            forms.parameters,
+            forms.single() if self.constant.dtype == np.float32 else NO_SINGLE,
+            forms.power,
+        )
         return self._arrange(dense)
 
     @cached_property
@@ -96,15 +95,13 @@ class CircuitTables:
         """Leaves of the dense columns."""
         return valued_columns(self.codebook, dense=True).forms(self.circuit.densities)
 
-    def _arrange(self, dense: Array) -> LeafTables:
-        columns = self.codebook.dense[: len(dense)]
+    def _arrange(self, dense: DenseColumns) -> LeafTables:
         return LeafTables(
             self.constant,
             self.deviations,
             self.feature_column,
             self.circuit.scope.leaf_regions,
             dense,
-            columns,
         )
 
 
@@ -130,12 +127,17 @@ def tabulate(
     forms = None
     if len(others.columns):
         found = tabulated_values(codebook)
-        targets = np.concatenate([np.arange(base[d], base[d + 1] - 1) for d in others.columns])
         forms = others.forms(circuit.densities)
-        run_tasks(
-            fill_leaf_logs, 1, found.first, others.first_member, targets, found.features, *forms,
+        fill_tabulated(
+            found.first,
+            base[others.columns],
+            others.first_member,
+            found.features,
+            forms.forms,
+            forms.parameters,
+            forms.power,
             deviations,
-        )  # fmt: skip
+        )
     reference = deviations[base[codebook.tabulated] + codebook.reference[codebook.tabulated]]
     constant = np.zeros((graph.n_leaf_regions, graph.leaves))
     np.add.at(constant, circuit.scope.leaf_regions[codebook.tabulated], reference)

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numba as nb
 import numpy as np
 
@@ -11,15 +13,21 @@ from bayesspn.engine.kernels.marginals import categorical_log_marginals
 from bayesspn.engine.row_sums import RowSums, Statistics
 from bayesspn.leaves.columns import Leaves
 from bayesspn.leaves.conjugate import (
+    GAUSSIAN,
     MOST_HYPER,
     ONE_HOT,
     fill_hyper,
+    fill_posterior,
     log_marginal,
     log_normaliser,
     log_one_hot_marginal,
 )
 from bayesspn.model.generative import Hyper
-from bayesspn.numerics.special_functions import log_rising_scalar
+from bayesspn.numerics.special_functions import (
+    log_gamma_scalar,
+    log_gammainc_scalar,
+    log_rising_scalar,
+)
 from bayesspn.numerics.streams import Randomness, as_stream, shuffle, uniform
 from bayesspn.numerics.threads import run_tasks
 from bayesspn.rows.codebook import Codebook
@@ -27,6 +35,9 @@ from bayesspn.scopes import Scope
 
 #: Fewer marginal likelihoods than this are not worth a thread.
 _LEAVES_PER_TASK = 4096
+
+#: Numbers of cells for which logarithms of gamma functions are remembered.
+_REMEMBERED = 1024
 
 
 def region_log_marginals(
@@ -74,10 +85,12 @@ def _fill_log_marginals(task, tasks, kind, phi, constants, totals, units, out):
     members, slots, regions, leaves = totals.shape
     size = slots if kind == ONE_HOT else MOST_HYPER
     prior, work, cells = np.empty(size), np.empty(size), np.empty(slots)
+    known = np.empty(_REMEMBERED)
     for member in range(task, members, tasks):
         fill_hyper(kind, phi[member], constants[member], prior)
         strength = prior.sum()
         log_prior = 0.0 if kind == ONE_HOT else log_normaliser(kind, prior)
+        known[:] = np.nan
         for region in range(regions):
             value = 0.0
             for leaf in range(leaves):
@@ -89,8 +102,25 @@ def _fill_log_marginals(task, tasks, kind, phi, constants, totals, units, out):
                     n = units[member, 0] * totals[member, 0, region, leaf]
                     for k in range(1, slots):
                         cells[k - 1] = units[member, k] * totals[member, k, region, leaf]
-                    value += log_marginal(kind, prior, log_prior, n, cells, work)
+                    if kind == GAUSSIAN:
+                        number = totals[member, 0, region, leaf]
+                        value += _gaussian_marginal(prior, log_prior, n, cells, work, known, number)
+                    else:
+                        value += log_marginal(kind, prior, log_prior, n, cells, work)
             out[member, region] = value
+
+
+@nb.njit(cache=True, forceinline=True)
+def _gaussian_marginal(prior, log_prior, n, totals, work, known, number):
+    """`log_marginal` of a Gaussian; what depends on the number of values alone is remembered."""
+    fill_posterior(GAUSSIAN, prior, n, totals, work)
+    kappa, a, b, limit = work[1], work[2], work[3], work[4]
+    if number >= known.shape[0]:
+        return log_normaliser(GAUSSIAN, work) - log_prior
+    if np.isnan(known[number]):
+        known[number] = log_gamma_scalar(a) - 0.5 * math.log(kappa) - log_prior
+    value = known[number] - a * math.log(b)
+    return value + log_gammainc_scalar(a, b * limit) if limit < np.inf else value
 
 
 def _count_families(leaves: Leaves, statistics: Statistics) -> Array:
@@ -105,12 +135,25 @@ def _count_families(leaves: Leaves, statistics: Statistics) -> Array:
     return counts
 
 
+@nb.njit(cache=True, forceinline=True)
+def _remembered_rising(known, x, count):
+    number = int(count)
+    if number >= known.shape[0] or number != count:
+        return log_rising_scalar(x, count)
+    if np.isnan(known[number]):
+        known[number] = log_rising_scalar(x, count)
+    return known[number]
+
+
 @nb.njit(cache=True, nogil=True)
 def _fill_mixing_marginals(counts, mixing, present, out):
     """Log probability of who owns the cells of a column in a region; (mixed columns, regions)."""
     columns, _, regions, leaves = counts.shape
+    parts, wholes = np.empty(_REMEMBERED), np.empty(_REMEMBERED)
     for column in range(columns):
         concentration, several = mixing[column], present[column].sum()
+        parts[:] = np.nan
+        wholes[:] = np.nan
         for region in range(regions):
             value = 0.0
             for leaf in range(leaves):
@@ -118,10 +161,10 @@ def _fill_mixing_marginals(counts, mixing, present, out):
                 for m in range(several):
                     count = counts[column, m, region, leaf]
                     if count > 0.0:
-                        value += log_rising_scalar(concentration, count)
+                        value += _remembered_rising(parts, concentration, count)
                         n += count
                 if n > 0.0:
-                    value -= log_rising_scalar(several * concentration, n)
+                    value -= _remembered_rising(wholes, several * concentration, n)
             out[column, region] = value
 
 

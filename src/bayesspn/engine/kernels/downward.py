@@ -172,7 +172,7 @@ def draw_trees(
         root = entry_of[live[0], slot]
         doubtful = not marks[2 * root + 1] < TOLERANCE * values[root * width]
         if doubtful:
-            sum_leaves_of_row(work.leaf_log, row, tables, row_start, row_features)
+            sum_leaves_of_row(work.leaf_log, row, slot, work, tables, row_start, row_features)
             log_likelihood[row] = exact.evaluate_row(
                 work.row_values, work.leaf_log, weights.log, geometry
             )

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numba as nb
 import numpy as np
 
+from bayesspn.engine.kernels.valued import Scratch, make_scratch
 from bayesspn.engine.kernels.vectors import LANES
 
 #: Rows that are evaluated side by side, so that a weight is loaded once for all of them.
@@ -50,8 +51,20 @@ class LeafTables(NamedTuple):
     deviations: np.ndarray  # (features, paths, width)
     feature_column: np.ndarray  # (features,)
     leaf_regions: np.ndarray  # (columns, paths)
-    dense: np.ndarray  # (dense columns, rows, paths, width)
-    dense_columns: np.ndarray  # (dense columns,)
+    dense: DenseColumns
+
+
+class DenseColumns(NamedTuple):
+    """Columns whose values are evaluated row by row; see `bayesspn.engine.kernels.valued`."""
+
+    columns: np.ndarray  # (dense columns,)
+    first_value: np.ndarray  # (dense columns,) of the block's first row
+    first_member: np.ndarray  # (dense columns + 1,)
+    features: np.ndarray  # (families, values, 1 + statistics)
+    forms: np.ndarray  # (members,)
+    parameters: np.ndarray  # (members, parameters, paths × leaves)
+    single: np.ndarray  # (members, 3, padded), or without members
+    power: float
 
 
 class Plan(NamedTuple):
@@ -97,6 +110,8 @@ class Workspace(NamedTuple):
     product_step: int  # most products of a partition and two vectors, at least two entries
     total: np.ndarray  # float32 (ROWS × width)
     leaf_sums: np.ndarray  # (leaf regions, width), of the leaf tables' type
+    dense: np.ndarray  # (dense columns × rows × paths × leaves, and a vector), of the same type
+    scratch: Scratch
     is_leaf: np.ndarray  # float32 (width,) 1 for leaves, 0 for padding
     factor: np.ndarray  # float64 (products of all children but the last,)
     outer: np.ndarray  # float64 (weights without the last child's axis,) cumulative
@@ -148,6 +163,11 @@ def make_workspace(geometry, tables, plan, first_entry):
         product_step,
         np.zeros(ROWS * width, dtype=np.float32),
         np.zeros((leaf_regions, width), dtype=tables.constant.dtype),
+        np.zeros(
+            tables.dense.columns.shape[0] * rows * tables.dense.parameters.shape[2] + LANES,
+            dtype=tables.constant.dtype,
+        ),
+        make_scratch(tables.dense.parameters.shape[2]),
         is_leaf,
         np.ones(geometry.outer.max(), dtype=np.float64),
         np.zeros(geometry.outer_base[levels], dtype=np.float64),

@@ -10,14 +10,9 @@ import numba as nb
 import numpy as np
 
 from bayesspn.engine.kernels import vectors as vec
+from bayesspn.engine.kernels.powers import DROPPED, exp2
+from bayesspn.engine.kernels.valued import fill_column
 from bayesspn.engine.kernels.vectors import LANES
-
-#: Leaf values this many powers of two below the largest of their region are dropped.
-DROPPED = 60
-
-# Near-minimax polynomial of 2^f on [0, 1], relative error 2e-9.
-_C0, _C1, _C2, _C3 = 1.0000000018154926, 0.6931469870575413, 0.24022979581361284, 0.055483524726355
-_C4, _C5, _C6 = 0.009678472550149418, 0.0012443081545426176, 0.0002169060904808164
 
 _LN2 = 0.6931471805599453
 
@@ -36,11 +31,13 @@ def evaluate_leaves(
     entry_of, leaf_sums, is_leaf = work.entry_of, work.leaf_sums, work.is_leaf
     constant, deviations = tables.constant, tables.deviations
     feature_column, leaf_regions = tables.feature_column, tables.leaf_regions
-    dense, dense_columns = tables.dense, tables.dense_columns
+    dense, dense_columns = work.dense, tables.dense.columns
+    leaves, cap = tables.dense.parameters.shape[2] // leaf_regions.shape[1], entry_of.shape[1]
     place, stride, small, leaf_live = plan.place, plan.stride, plan.small, plan.leaf_live
     leaf_region = plan.leaf_region
     evaluated = plan.region.shape[0]
     paths = leaf_regions.shape[1]
+    fill_dense(first, count, work, tables.dense, cap)
     for k in range(small.shape[0]):
         for slot in range(count):
             entry_of[evaluated + k, slot] = small[k]
@@ -67,7 +64,8 @@ def evaluate_leaves(
         for k in range(dense_columns.shape[0]):
             for q in range(paths):
                 at = leaf_regions[dense_columns[k], q] * width
-                start = ((k * dense.shape[1] + row) * paths + q) * width
+                start = ((k * cap + slot) * paths + q) * leaves
+                # a vector may reach into the next path: only padding is added to
                 for strip in range(0, width, LANES):
                     vec.add_leaves(leaf_sums, at + strip, dense, start + strip)
         for k in range(leaf_region.shape[0]):
@@ -101,28 +99,22 @@ def exponentiate(values, marks, entry, logs, first, width, is_leaf):
     marks[2 * entry + 1] = bound * np.float32(2.0**-DROPPED)
 
 
-@nb.njit(cache=True, forceinline=True)
-def exp2(x):
-    """2^x for a vector of numbers that are not positive; 0 where the result is below 2^-DROPPED."""
-    x = vec.maximum(x, vec.splat(np.float32(-DROPPED - 1)))
-    floor = vec.floor(x)
-    f = vec.subtract(x, floor)
-    value = vec.multiply_add(f, vec.splat(np.float32(_C6)), vec.splat(np.float32(_C5)))
-    value = vec.multiply_add(f, value, vec.splat(np.float32(_C4)))
-    value = vec.multiply_add(f, value, vec.splat(np.float32(_C3)))
-    value = vec.multiply_add(f, value, vec.splat(np.float32(_C2)))
-    value = vec.multiply_add(f, value, vec.splat(np.float32(_C1)))
-    value = vec.multiply_add(f, value, vec.splat(np.float32(_C0)))
-    whole = vec.to_integers(floor)
-    mantissa = vec.splat_integer(np.int32(23))
-    scaled = vec.add_integers(vec.bits_of(value), vec.shift_left(whole, mantissa))
-    kept = vec.splat_integer(np.int32(-DROPPED))
-    return vec.where_at_least(whole, kept, vec.floats_of(scaled))
+@nb.njit(cache=True)
+def fill_dense(first, count, work, dense, cap):
+    """Log densities of dense columns for rows from ``first`` on, into the work space."""
+    features, forms, parameters = dense.features, dense.forms, dense.parameters
+    size = parameters.shape[2]
+    for k in range(dense.columns.shape[0]):
+        fill_column(
+            dense.first_value[k] + first, count, dense.first_member[k], dense.first_member[k + 1],
+            features, forms, parameters, dense.single, dense.power, work.scratch, work.dense,
+            k * cap * size, size,
+        )  # fmt: skip
 
 
 @nb.njit(cache=True)
-def sum_leaves_of_row(leaf_log, row, tables, row_start, row_features):
-    """Natural logs of all leaves for one row; shape (leaf regions, width)."""
+def sum_leaves_of_row(leaf_log, row, slot, work, tables, row_start, row_features):
+    """Natural logs of all leaves for one row, which is in a slot; shape (leaf regions, width)."""
     leaf_log[:] = tables.constant
     paths = tables.leaf_regions.shape[1]
     for cell in range(row_start[row], row_start[row + 1]):
@@ -130,7 +122,12 @@ def sum_leaves_of_row(leaf_log, row, tables, row_start, row_features):
         for q in range(paths):
             region = tables.leaf_regions[tables.feature_column[feature], q]
             leaf_log[region] += tables.deviations[feature, q]
-    for k in range(tables.dense_columns.shape[0]):
+    columns, cap = tables.dense.columns, work.entry_of.shape[1]
+    leaves = tables.dense.parameters.shape[2] // paths
+    for k in range(columns.shape[0]):
         for q in range(paths):
-            leaf_log[tables.leaf_regions[tables.dense_columns[k], q]] += tables.dense[k, row, q]
+            region = tables.leaf_regions[columns[k], q]
+            start = ((k * cap + slot) * paths + q) * leaves
+            for i in range(leaves):
+                leaf_log[region, i] += work.dense[start + i]
     leaf_log *= _LN2

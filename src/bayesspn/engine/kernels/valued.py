@@ -8,6 +8,7 @@ first is a constant that is added, log mixing weight included. All logarithms ar
 form      log density of a value                      parameters after the first
 ========= =========================================== ===============================
 NATURAL   h + Σ_t T_t η_t                             η_1, η_2, …
+QUADRATIC h − c (T_1 − m)²                            m, c
 STUDENT   h − e log₂(b + c (T_1 − m)²) + limit        m, c, b, e, limit
 LOMAX     h − e log₂(b + T_1) + limit                 b, e, limit
 NEGATIVE  negative binomial mass of a count T_1       a, log₂(1 + 1/b), log₂(1 + b)
@@ -21,12 +22,13 @@ h is the log base measure of the value, and T are its statistics.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numba as nb
 import numpy as np
 
 from bayesspn.engine.kernels import vectors as vec
-from bayesspn.engine.kernels.leaf_values import exp2
+from bayesspn.engine.kernels.powers import exp2
 from bayesspn.engine.kernels.vectors import LANES
 from bayesspn.numerics.random_numbers import fill_uniforms
 from bayesspn.numerics.special_functions import (
@@ -35,7 +37,10 @@ from bayesspn.numerics.special_functions import (
     log_rising_scalar,
 )
 
-NATURAL, STUDENT, LOMAX, NEGATIVE, BETA = 0, 1, 2, 3, 4
+NATURAL, QUADRATIC, STUDENT, LOMAX, NEGATIVE, BETA = 0, 1, 2, 3, 4, 5
+
+#: Copies of rows whose uniforms are drawn together.
+_COPIES = 256
 
 _LOG2E = 1.4426950408889634
 _TWO_LOG2E = 2.885390081777927
@@ -107,6 +112,13 @@ def _fill_natural(out, parameters, log_base, statistics, size):
 
 
 @nb.njit(cache=True)
+def _fill_quadratic(out, parameters, log_base, x, size):
+    for i in range(size):
+        distance = x - parameters[1, i]
+        out[i] = parameters[0, i] + log_base - parameters[2, i] * distance * distance
+
+
+@nb.njit(cache=True)
 def _add_limits(out, inner, parameters, power, limit, size):
     """What upper limits on precisions add, to leaves that feel them."""
     for i in range(size):
@@ -162,6 +174,8 @@ def _fill_member(form, out, parameters, features, power, inner, logs, bits, size
     log_base = power * features[0]
     if form == NATURAL:
         _fill_natural(out, parameters, log_base, features[1:], size)
+    elif form == QUADRATIC:
+        _fill_quadratic(out, parameters, log_base, features[1], size)
     elif form == STUDENT:
         _fill_student(out, parameters, log_base, features[1], inner, logs, bits, size)
     elif form == LOMAX:
@@ -170,92 +184,139 @@ def _fill_member(form, out, parameters, features, power, inner, logs, bits, size
         _fill_counts(form, out, parameters, features[1], size)
 
 
+class Scratch(NamedTuple):
+    """Work space of `fill_column`."""
+
+    total: np.ndarray  # float64 (paths × leaves,)
+    other: np.ndarray
+    inner: np.ndarray
+    logs: np.ndarray
+    gap: np.ndarray  # float32, padded to full vectors
+    quick: np.ndarray
+
+
+@nb.njit(cache=True)
+def make_scratch(size):
+    """Work space for so many leaves of a column."""
+    padded = LANES * (-(-size // LANES))
+    return Scratch(
+        np.empty(size),
+        np.empty(size),
+        np.empty(size),
+        np.empty(size),
+        np.zeros(padded, dtype=np.float32),
+        np.zeros(padded, dtype=np.float32),
+    )
+
+
 @nb.njit(cache=True, nogil=True)
-def fill_leaf_logs(
-    task, tasks, first_value, first_member, targets, features, forms, parameters, power, leaves, out
-):
-    """Log densities of values under all leaves of their columns.
+def fill_column(
+    first_value, count, first, last, features, forms, parameters, single, power, scratch, out, at,
+    step,
+):  # fmt: skip
+    """Log densities of consecutive values of a column under all of its leaves.
 
     Parameters
     ----------
-    task, tasks : int
-        Of so many tasks, which run side by side and share the values, this one.
-    first_value, first_member : int64 arrays of shape (columns + 1,)
-        Values and members of every column.
-    targets : int64 array of shape (values,)
-        Where results go.
+    first_value, count : int
+        Values.
+    first, last : int
+        The first of the column's members, and the one after the last.
     features : float64 array of shape (families, values, 1 + statistics)
         Log base measure, −inf off the support, NaN for missing values; then T.
     forms : int64 array of shape (members,)
     parameters : float64 array of shape (members, parameters, paths × leaves)
+    single : float32 array of shape (members, 3, paths × leaves, padded to full vectors)
+        The same of quadratic forms, for results in single precision; else without members.
     power : float
         To which densities are raised; parameters are already.
-    leaves : int
-        Leaves per region.
-    out : array of shape (targets, paths, at least leaves)
-        Receives the result: 0 for missing values, −inf off all supports.
+    scratch : Scratch
+    out : array of shape (elements,)
+        Receives the result from ``at`` on, ``step`` elements for every value: 0 for missing values,
+        −inf off all supports.
     """
-    size = parameters.shape[2]
-    padded = LANES * (-(-size // LANES))
-    total, other, inner, logs = np.empty(size), np.empty(size), np.empty(size), np.empty(size)
+    total, other, inner, logs = scratch.total, scratch.other, scratch.inner, scratch.logs
+    gap, quick = scratch.gap, scratch.quick
     bits = logs.view(np.int64)
-    gap = np.zeros(padded, dtype=np.float32)
-    paths = size // leaves
-    for column in range(first_value.shape[0] - 1):
-        begin, count = first_value[column], first_value[column + 1] - first_value[column]
-        members = first_member[column + 1] - first_member[column]
-        for value in range(begin + task * count // tasks, begin + (task + 1) * count // tasks):
-            target = out[targets[value]]
-            if np.isnan(features[0, value, 0]):
-                target[:] = 0.0
-                continue
+    size, padded = parameters.shape[2], gap.shape[0]
+    vectors = single.shape[0] > 0
+    for member in range(first, last):
+        vectors &= forms[member] == QUADRATIC
+    for value in range(first_value, first_value + count):
+        if np.isnan(features[0, value, 0]):
+            for i in range(size):
+                out[at + i] = 0.0
+        elif vectors:
+            _fill_vectors(quick, single, features, first, last, value, power, padded)
+            for i in range(size):
+                out[at + i] = quick[i]
+        else:
             found = False
-            for m in range(members):
+            for m in range(last - first):
                 if features[m, value, 0] == -np.inf:
                     continue
-                member = first_member[column] + m
                 part = other if found else total
                 _fill_member(
-                    forms[member], part, parameters[member], features[m, value], power, inner,
+                    forms[first + m], part, parameters[first + m], features[m, value], power, inner,
                     logs, bits, size,
                 )  # fmt: skip
                 if found:
                     _add_exponentials(total, other, gap, size)
                 found = True
-            if not found:
-                total[:] = -np.inf
-            for q in range(paths):
-                for i in range(leaves):
-                    target[q, i] = total[q * leaves + i]
+            for i in range(size):
+                out[at + i] = total[i] if found else -np.inf
+        at += step
+
+
+@nb.njit(cache=True)
+def fill_tabulated(first_value, targets, first_member, features, forms, parameters, power, out):
+    """Log densities of all values of tabulated columns; ``out`` (features, paths × leaves).
+
+    The values of column k go to ``targets[k]`` and the rows after it.
+    """
+    size = parameters.shape[2]
+    scratch = make_scratch(size)
+    single = np.empty((0, 3, 0), dtype=np.float32)
+    flat = out.reshape(out.size)
+    for k in range(targets.shape[0]):
+        fill_column(
+            first_value[k], first_value[k + 1] - first_value[k], first_member[k],
+            first_member[k + 1], features, forms, parameters, single, power, scratch, flat,
+            targets[k] * size, size,
+        )  # fmt: skip
 
 
 @nb.njit(cache=True, forceinline=True)
-def find_leaf(edges, copy, geometry, y, y_base, column, n_columns):
-    """Path and leaf of a column in a drawn tree: the visited leaf that has it in its scope."""
-    children = geometry.children
-    region, position, here, width, path, node = 0, 0, 0, 1, 0, 0
-    for level in range(geometry.branching.shape[0]):
-        nodes = geometry.nodes[level + 1]
-        edge = edges[copy, here + position]
-        j = edge // geometry.products[level]
-        node = edge - j * geometry.products[level]
-        partition = region * geometry.branching[level] + j
-        child = y[y_base[level] + partition * n_columns + column]
-        region = partition * children + child
-        if not geometry.shared:
-            for _ in range(children - 1 - child):
-                node //= nodes
-            node %= nodes
-        path = path * geometry.branching[level] + j
-        here += width
-        width *= children
-        position = position * children + child
-    return path, node
+def _fill_vectors(out, single, features, first, last, value, power, padded):
+    """A value's log density under mixtures of quadratic forms, in single precision."""
+    for strip in range(0, padded, LANES):
+        total = vec.splat(np.float32(-1e30))
+        for m in range(last - first):
+            if features[m, value, 0] == -np.inf:
+                continue
+            at = (first + m) * 3 * padded + strip
+            x = vec.splat(np.float32(features[m, value, 1]))
+            base = vec.splat(np.float32(power * features[m, value, 0]))
+            distance = vec.subtract(x, vec.load(single, at + padded))
+            square = vec.multiply(distance, distance)
+            part = vec.multiply_add(square, vec.load(single, at + 2 * padded), base)
+            part = vec.add(part, vec.load(single, at))
+            if m == 0:
+                total = part
+            else:
+                larger = vec.maximum(total, part)
+                both = vec.add(total, part)
+                # −|a − b| is a + b − 2 max(a, b), whose rounding does not matter here
+                gap = vec.subtract(vec.subtract(both, larger), larger)
+                total = vec.add(larger, _log2_one_plus(exp2(gap)))
+        vec.store(out, strip, total)
 
 
 @nb.njit(cache=True, forceinline=True)
 def choose_family(logs, families, u):
     """Draw a family in proportion to 2^logs."""
+    if families == 2 and logs[0] > -np.inf:
+        return 0 if u < 1.0 / (1.0 + np.exp2(logs[1] - logs[0])) else 1
     largest = -np.inf
     for m in range(families):
         largest = max(largest, logs[m])
@@ -276,9 +337,9 @@ def choose_family(logs, families, u):
 
 @nb.njit(cache=True, nogil=True)
 def add_statistics(
-    task, tasks, columns, codes, first_value, first_member, features, parameters, power, leaves,
-    scaled, slots, first_total, totals, edges, leaf_nodes, n_nodes, geometry, y, y_base, n_columns,
-    copy_start, copy_ids, visits, key, sweep, first_slot,
+    task, tasks, columns, codes, first_value, first_member, features, forms, parameters, power,
+    leaves, scaled, slots, first_total, totals, leaf_nodes, n_nodes, leaf_regions, copy_start,
+    copy_ids, visits, key, sweep, first_slot,
 ):  # fmt: skip
     """Draw the families of mixed columns' cells, and add cells to the leaves their rows visit.
 
@@ -287,7 +348,7 @@ def add_statistics(
     task, tasks : int
         Of so many tasks, which run side by side and share the columns, this one.
     columns : int64 array of shape (columns,)
-        Numbers of the columns in the table.
+        Numbers of the columns in the table, ascending.
     codes : int32 array of shape (columns, rows)
         Values of the block's rows, counted within the column; −1 where missing.
     scaled : int64 array of shape (families, values, slots)
@@ -296,47 +357,103 @@ def add_statistics(
         Statistics of a member, and where its totals (slots, leaf nodes) begin.
     totals : int64 array
         Added to.
-    edges, leaf_nodes : int32 arrays of shape (copies, visited sums), (copies, visited leaves)
+    leaf_nodes : int32 array of shape (copies, visited leaves)
     n_nodes : int
         Leaf nodes of all regions.
-    y, y_base : int8 array, int64 array of shape (levels,)
-        The scope's child choices, flattened level after level.
+    leaf_regions : int32 array of shape (columns of the table, paths)
     visits : Visits
         What the copies of every row visit, for columns with one family.
     first_slot : int
         Slot of the first column's uniform.
 
-    The rest is as in `fill_leaf_logs`.
+    The rest is as in `fill_column`.
     """
-    uniform, logs = np.empty(1), np.empty(features.shape[0])
+    wanted = columns.shape[0]
+    begin, end = task * wanted // tasks, (task + 1) * wanted // tasks
+    if begin == end:
+        return
     rows = copy_start.shape[0] - 1
-    several = visits.times.shape[0] > 0
-    for k in range(task, columns.shape[0], tasks):
-        member, families = first_member[k], first_member[k + 1] - first_member[k]
-        for row in range(rows):
-            if codes[k, row] < 0:
-                continue
-            value = first_value[k] + codes[k, row]
+    place = np.empty(n_nodes, dtype=np.int32)
+    logs = np.empty(features.shape[0])
+    first_uniform = first_slot + columns[begin]
+    uniforms = np.empty((_COPIES, columns[end - 1] - columns[begin] + 1))
+    mixed = first_member[end] - first_member[begin] > end - begin
+    first = 0
+    while first < rows:
+        # rows with as many copies as uniforms are drawn together, neighbouring columns' at once
+        last = first + 1
+        while last < rows and copy_start[last + 1] - copy_start[first] <= _COPIES:
+            last += 1
+        start = copy_start[first]
+        if mixed:
+            for copy in range(start, min(copy_start[last], start + _COPIES)):
+                fill_uniforms(
+                    uniforms[copy - start], copy_ids[copy], sweep, key[0], key[1], first_uniform,
+                    first_uniform + uniforms.shape[1],
+                )  # fmt: skip
+        for k in range(begin, end):
+            member, families = first_member[k], first_member[k + 1] - first_member[k]
             if families == 1:
-                first = first_total[member]
-                for visit in range(visits.first[row], visits.first[row] + visits.count[row]):
-                    times = visits.times[visit] if several else 1
-                    node = visits.nodes[visit]
-                    for slot in range(slots[member]):
-                        totals[first + slot * n_nodes + node] += times * scaled[0, value, slot]
+                _add_alone(
+                    codes[k], first, last, first_value[k], scaled[0], slots[member],
+                    first_total[member], totals, n_nodes, visits,
+                )  # fmt: skip
                 continue
-            for copy in range(copy_start[row], copy_start[row + 1]):
-                path, leaf = find_leaf(edges, copy, geometry, y, y_base, columns[k], n_columns)
-                at = path * leaves + leaf
-                for m in range(families):
-                    logs[m] = parameters[member + m, 0, at] + power * features[m, value, 0]
-                    for t in range(1, features.shape[2]):
-                        logs[m] += features[m, value, t] * parameters[member + m, t, at]
-                slot = first_slot + columns[k]
-                fill_uniforms(uniform, copy_ids[copy], sweep, key[0], key[1], slot, slot + 1)
-                m = choose_family(logs, families, uniform[0])
-                first = first_total[member + m]
-                for leaf in range(leaf_nodes.shape[1]):
-                    node = leaf_nodes[copy, leaf]
-                    for slot in range(slots[member + m]):
-                        totals[first + slot * n_nodes + node] += scaled[m, value, slot]
+            _find_places(place, leaf_regions[columns[k]], leaves)
+            at_uniform = columns[k] - columns[begin]
+            for row in range(first, last):
+                if codes[k, row] < 0:
+                    continue
+                value = first_value[k] + codes[k, row]
+                for copy in range(copy_start[row], copy_start[row + 1]):
+                    if copy - start >= _COPIES:  # a row with more copies than are drawn together
+                        slot = first_slot + columns[k]
+                        fill_uniforms(
+                            logs[:1], copy_ids[copy], sweep, key[0], key[1], slot, slot + 1
+                        )
+                        u = logs[0]
+                    else:
+                        u = uniforms[copy - start, at_uniform]
+                    at = np.int32(-1)
+                    for visited in range(leaf_nodes.shape[1]):
+                        at = max(at, place[leaf_nodes[copy, visited]])
+                    for m in range(families):
+                        log = parameters[member + m, 0, at] + power * features[m, value, 0]
+                        if forms[member + m] == QUADRATIC:
+                            distance = features[m, value, 1] - parameters[member + m, 1, at]
+                            log -= parameters[member + m, 2, at] * distance * distance
+                        else:
+                            for t in range(1, features.shape[2]):
+                                log += features[m, value, t] * parameters[member + m, t, at]
+                        logs[m] = log
+                    m = choose_family(logs, families, u)
+                    base, count = first_total[member + m], slots[member + m]
+                    for visited in range(leaf_nodes.shape[1]):
+                        node = base + leaf_nodes[copy, visited]
+                        for slot in range(count):
+                            totals[node + slot * n_nodes] += scaled[m, value, slot]
+        first = last
+
+
+@nb.njit(cache=True, forceinline=True)
+def _find_places(place, leaf_regions, leaves):
+    """Path · leaves + leaf of the leaf nodes that have a column in their scope, −1 elsewhere."""
+    place[:] = -1
+    for path in range(leaf_regions.shape[0]):
+        for leaf in range(leaves):
+            place[leaf_regions[path] * leaves + leaf] = path * leaves + leaf
+
+
+@nb.njit(cache=True)
+def _add_alone(codes, first, last, first_value, scaled, slots, base, totals, n_nodes, visits):
+    """Add the cells of a column with one family."""
+    several = visits.times.shape[0] > 0
+    for row in range(first, last):
+        if codes[row] < 0:
+            continue
+        value = first_value + codes[row]
+        for visit in range(visits.first[row], visits.first[row] + visits.count[row]):
+            times = visits.times[visit] if several else 1
+            for slot in range(slots):
+                node = base + slot * n_nodes + visits.nodes[visit]
+                totals[node] += times * scaled[value, slot]
