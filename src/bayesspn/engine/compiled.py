@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from bayesspn.arrays import Array
 from bayesspn.engine.accumulation import Accumulator
+from bayesspn.engine.kernels import assign
 from bayesspn.engine.kernels.assign import assign_rows
 from bayesspn.engine.kernels.layout import Entries, Geometry, Weights
 from bayesspn.engine.kernels.patterns import plan_rows, tabulate_patterns
@@ -21,6 +22,7 @@ from bayesspn.engine.patterns import lay_out_patterns
 from bayesspn.engine.row_sums import Address, RowSums, fixed_point
 from bayesspn.graphs import RegionGraph
 from bayesspn.model.circuit import Circuit
+from bayesspn.numerics.compilation import announce_compilation
 from bayesspn.numerics.threads import run_tasks
 from bayesspn.rows.encoded import EncodedRows, RowBlock
 
@@ -58,6 +60,7 @@ class CompiledCircuit:
     """
 
     def __init__(self, circuit: Circuit, rows: EncodedRows, dtype: type[np.floating]) -> None:
+        announce_compilation(assign.__file__, "assign_rows")
         graph = circuit.graph
         self.circuit = circuit
         self.geometry = lay_out(graph)

@@ -241,7 +241,7 @@ def _draw_paths(stream, y, counts, branching, regions, log_marginals, beta):
         _move_counts(y, counts, branching, first_partition, d, columns, children, here, below, 1.0)
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, nogil=True)
 def _move_counts(y, counts, branching, first_partition, d, columns, children, here, below, change):
     """Add ``change`` to the counts of every choice on the current paths of column d."""
     here[0] = 0
@@ -258,7 +258,7 @@ def _move_counts(y, counts, branching, first_partition, d, columns, children, he
         here[:width] = below[:width]
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, nogil=True)
 def _log_choice(counts, row, beta, up, child, children):
     """Log Σ_k π[P, k] exp f(R_k)."""
     total = 0.0
@@ -272,7 +272,7 @@ def _log_choice(counts, row, beta, up, child, children):
     return largest + np.log(value)
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, nogil=True)
 def _draw_child(counts, row, beta, up, child, children, u):
     """Draw k with probability proportional to π[P, k] exp f(R_k)."""
     largest = up[child]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import logging
 import os
 import tempfile
 from collections.abc import Callable
@@ -62,6 +63,22 @@ def _cache_folder(source: Path) -> Path:
 
         return Path(elsewhere) / _CacheLocator.get_suitable_cache_subpath(str(source))
     return source.parent / "__pycache__"
+
+
+@cache
+def announce_compilation(source: str, function: str) -> None:
+    """Say, once per process, that compiled code is about to be made, unless it is on disk.
+
+    Parameters
+    ----------
+    source, function : str
+        File and name of a compiled function that everything needs.
+    """
+    path = Path(source)
+    if not any(_cache_folder(path).glob(f"{path.stem}.{function}-*.nbi")):
+        logging.getLogger("bayesspn").warning(
+            "bayesspn compiles its engine for this processor: a minute or so, once"
+        )
 
 
 def when_called(decorator: Callable[[Any], Any]) -> Callable[[Any], Any]:

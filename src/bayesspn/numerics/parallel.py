@@ -1,4 +1,8 @@
-"""Independent runs side by side, in processes: chains, runs of an estimate, graphs to be scored."""
+"""Independent runs side by side: chains, runs of an estimate, graphs to be scored.
+
+They run in threads of this process, unless a `joblib.parallel_config` names another backend: what
+takes time is compiled and lets go of Python's lock, and nothing has to be sent or imported again.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +34,7 @@ def run_side_by_side(tasks: Sequence[Task[Result]], n_jobs: int | None) -> list[
     threads = max(1, cores // workers)
     # arrays mapped from files are read-only, another type for which everything is compiled again
     return list(
-        Parallel(n_jobs=workers, max_nbytes=None)(
+        Parallel(n_jobs=workers, prefer="threads", max_nbytes=None)(
             delayed(call_with_threads)(threads, *task) for task in tasks
         )
     )

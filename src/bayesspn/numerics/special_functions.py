@@ -11,6 +11,8 @@ import math
 import numba as nb
 import numpy as np
 
+from bayesspn.numerics.compilation import when_called
+
 _HALF_LOG_TWO_PI = 0.5 * math.log(2.0 * math.pi)
 
 
@@ -35,7 +37,7 @@ def log_gamma_scalar(x):  # type: ignore[no-untyped-def]
     return value - math.log(product) if product != 1.0 else value
 
 
-@nb.vectorize([nb.float64(nb.float64)], cache=True)
+@when_called(nb.vectorize("f8(f8)", cache=True))
 def log_gamma(x):  # type: ignore[no-untyped-def]
     """Log of the gamma function for x > 0."""
     return log_gamma_scalar(x)
@@ -58,7 +60,7 @@ def log_rising_scalar(x, n):  # type: ignore[no-untyped-def]
     return head + stirling_series(x + n) - stirling_series(x)
 
 
-@nb.vectorize([nb.float64(nb.float64, nb.float64)], cache=True)
+@when_called(nb.vectorize("f8(f8, f8)", cache=True))
 def log_rising(x, n):  # type: ignore[no-untyped-def]
     """Log of the rising factorial x (x+1) … (x+n-1), that is log Γ(x+n) − log Γ(x), n >= 0."""
     return log_rising_scalar(x, n)
@@ -100,7 +102,7 @@ def log_gammainc_scalar(a, x):  # type: ignore[no-untyped-def]
     return math.log1p(-min(1.0, math.exp(log_head) * fraction))
 
 
-@nb.vectorize([nb.float64(nb.float64, nb.float64)], cache=True)
+@when_called(nb.vectorize("f8(f8, f8)", cache=True))
 def log_gammainc(a, x):  # type: ignore[no-untyped-def]
     """Log of the regularised lower incomplete gamma function P(a, x), also where P underflows."""
     return log_gammainc_scalar(a, x)

@@ -45,7 +45,7 @@ def list_visits(task, tasks, visits, leaf_nodes, copy_start, n_nodes):
         count[row] = end - first[row]
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, nogil=True)
 def count_visits(totals, visits):
     """Add the visits of every leaf to ``totals`` (leaf nodes,)."""
     for row in range(visits.first.shape[0]):
@@ -97,7 +97,7 @@ def add_references(task, tasks, totals, missing, visits, references):
                     target[node] -= totals[member, code, node]
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, nogil=True)
 def add_statistics(totals, rows, statistics, visits):
     """Add the statistics of the k-th listed row to the leaves its copies visit.
 
@@ -114,7 +114,7 @@ def add_statistics(totals, rows, statistics, visits):
                 totals[slot, nodes[k]] += repeated * statistics[cell, slot]
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, nogil=True)
 def count_family_categories(totals, number, choice, codes, categories, copy_start, leaf_nodes):
     """Count the categories of the cells that a categorical model owns.
 
@@ -127,7 +127,7 @@ def count_family_categories(totals, number, choice, codes, categories, copy_star
                     totals[categories[codes[row]], leaf_nodes[copy, leaf]] += 1
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, nogil=True)
 def add_family_statistics(totals, number, choice, codes, statistics, copy_start, leaf_nodes):
     """Add the statistics of the cells that a likelihood family owns.
 

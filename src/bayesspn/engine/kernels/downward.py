@@ -142,7 +142,7 @@ def _visit_children(visited, behind, child, children_of, children, outer, last, 
             last = outer
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, nogil=True)
 def draw_trees(
     first, count, draw, log_likelihood, edges, leaf_nodes, counts, work, entries, geometry, tables,
     plan, weights, row_start, row_features, copy_start, copy_ids, key, sweep,

@@ -125,14 +125,14 @@ class Workspace(NamedTuple):
     row_values: np.ndarray  # float64 (nodes,), natural logs of one row
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, nogil=True)
 def rows_together(geometry, evaluated):
     """Rows to evaluate together, so that their entries stay in the cache."""
     fitting = _CACHED_VALUES // max(1, evaluated * geometry.width)
     return min(_MOST_ROWS, max(ROWS, fitting // ROWS * ROWS))
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, nogil=True)
 def make_workspace(geometry, tables, plan, first_entry):
     """Allocate the arrays of one thread, whose entries start at ``first_entry``."""
     levels = geometry.branching.shape[0]

@@ -17,7 +17,7 @@ from bayesspn.engine.kernels.vectors import LANES
 _LN2 = 0.6931471805599453
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, nogil=True)
 def evaluate_leaves(
     first, count, work, entries, geometry, tables, plan, feature_rank, row_start, row_features
 ):
@@ -99,7 +99,7 @@ def exponentiate(values, marks, entry, logs, first, width, is_leaf):
     marks[2 * entry + 1] = bound * np.float32(2.0**-DROPPED)
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, nogil=True)
 def fill_dense(first, count, work, dense, cap):
     """Log densities of dense columns for rows from ``first`` on, into the work space."""
     features, forms, parameters = dense.features, dense.forms, dense.parameters
@@ -112,7 +112,7 @@ def fill_dense(first, count, work, dense, cap):
         )  # fmt: skip
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, nogil=True)
 def sum_leaves_of_row(leaf_log, row, slot, work, tables, row_start, row_features):
     """Natural logs of all leaves for one row, which is in a slot; shape (leaf regions, width)."""
     leaf_log[:] = tables.constant

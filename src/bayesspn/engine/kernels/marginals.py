@@ -21,7 +21,7 @@ def _log_rising(table, x, n):
     return table[_TABULATED - 1] + log_gamma_scalar(x + n) - table[_TABULATED]
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, nogil=True)
 def _fill_table(table, x):
     """Logs of rising factorials of x, and what larger ones subtract."""
     table[0] = 0.0

@@ -210,7 +210,7 @@ def _add_partitions(
     _normalise(values, marks, entry, total, 0, width, top, lack)
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, nogil=True)
 def evaluate(
     values, marks, targets, children_of, partials, partial_scales, partial_lacks, partition,
     product, step, total, up, down, up_start, down_start, branching, products, sums, nodes,
@@ -277,7 +277,7 @@ def evaluate(
                 )  # fmt: skip
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, nogil=True)
 def evaluate_regions(entries, work, geometry, weights, plan, count):
     """Evaluate all regions that are not small for the first ``count`` rows of the work space."""
     values, marks = entries.values, entries.marks

@@ -79,7 +79,7 @@ def _add_exponentials(total, other, gap, size):
         total[i] += gap[i]
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, nogil=True)
 def _replace_by_log2(x, bits, size):
     """Binary logarithms of positive normal numbers, to ten digits; ``bits`` are those of ``x``.
 
@@ -100,7 +100,7 @@ def _replace_by_log2(x, bits, size):
         x[i] = _TWO_LOG2E * t * series + np.float64(exponent)
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, nogil=True)
 def _fill_natural(out, parameters, log_base, statistics, size):
     for i in range(size):
         out[i] = parameters[0, i] + log_base
@@ -111,14 +111,14 @@ def _fill_natural(out, parameters, log_base, statistics, size):
                 out[i] += x * parameters[1 + t, i]
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, nogil=True)
 def _fill_quadratic(out, parameters, log_base, x, size):
     for i in range(size):
         distance = x - parameters[1, i]
         out[i] = parameters[0, i] + log_base - parameters[2, i] * distance * distance
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, nogil=True)
 def _add_limits(out, inner, parameters, power, limit, size):
     """What upper limits on precisions add, to leaves that feel them."""
     for i in range(size):
@@ -127,7 +127,7 @@ def _add_limits(out, inner, parameters, power, limit, size):
             out[i] += _LOG2E * log_gammainc_scalar(a, x)
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, nogil=True)
 def _fill_student(out, parameters, log_base, x, inner, logs, bits, size):
     limited = False
     for i in range(size):
@@ -142,7 +142,7 @@ def _fill_student(out, parameters, log_base, x, inner, logs, bits, size):
         _add_limits(out, inner, parameters, 4, 5, size)
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, nogil=True)
 def _fill_lomax(out, parameters, log_base, x, inner, logs, bits, size):
     limited = False
     for i in range(size):
@@ -156,7 +156,7 @@ def _fill_lomax(out, parameters, log_base, x, inner, logs, bits, size):
         _add_limits(out, inner, parameters, 2, 3, size)
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, nogil=True)
 def _fill_counts(form, out, parameters, x, size):
     """Masses of a count with a gamma or a beta prior, as quotients that keep their digits."""
     for i in range(size):
@@ -169,7 +169,7 @@ def _fill_counts(form, out, parameters, x, size):
             out[i] = parameters[0, i] + _LOG2E * mass
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, nogil=True)
 def _fill_member(form, out, parameters, features, power, inner, logs, bits, size):
     log_base = power * features[0]
     if form == NATURAL:
@@ -195,7 +195,7 @@ class Scratch(NamedTuple):
     quick: np.ndarray
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, nogil=True)
 def make_scratch(size):
     """Work space for so many leaves of a column."""
     padded = LANES * (-(-size // LANES))
@@ -268,7 +268,7 @@ def fill_column(
         at += step
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, nogil=True)
 def fill_tabulated(first_value, targets, first_member, features, forms, parameters, power, out):
     """Log densities of all values of tabulated columns; ``out`` (features, paths × leaves).
 
@@ -444,7 +444,7 @@ def _find_places(place, leaf_regions, leaves):
             place[leaf_regions[path] * leaves + leaf] = path * leaves + leaf
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, nogil=True)
 def _add_alone(codes, first, last, first_value, scaled, slots, base, totals, n_nodes, visits):
     """Add the cells of a column with one family."""
     several = visits.times.shape[0] > 0
