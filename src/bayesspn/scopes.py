@@ -111,7 +111,7 @@ class Scope:
         )
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(cache=True, nogil=True, error_model="numpy")
 def _reach(reached, choice, branching, children):  # type: ignore[no-untyped-def]
     """Regions that dimensions reach a level below, from those of a level (dimensions, paths)."""
     dimensions, paths = reached.shape

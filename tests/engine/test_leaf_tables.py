@@ -57,7 +57,7 @@ class Work(NamedTuple):
 def leaf_logs(tables: LeafTables, block: RowBlock, rows: range) -> np.ndarray:
     """What the tables say of rows of a block; (rows, leaf regions, width)."""
     logs = np.empty((len(rows), *tables.constant.shape))
-    size = tables.dense.parameters.shape[2]
+    size = tables.dense.places.shape[1]
     dense = np.zeros(len(tables.dense.columns) * size + WIDTH, dtype=tables.constant.dtype)
     work = Work(np.zeros((1, 1), dtype=np.int32), dense, make_scratch(size))
     for place, row in enumerate(rows):

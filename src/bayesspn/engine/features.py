@@ -59,9 +59,12 @@ class LeafForms(NamedTuple):
     Attributes
     ----------
     forms : ndarray of shape (members,)
-    parameters : ndarray of shape (members, parameters, paths × leaves)
+    parameters : ndarray of shape (members, parameters, different leaves)
         In binary logarithms, raised to the densities' power.
     power : float
+    places : ndarray of shape (columns, paths × leaves)
+        Which of a column's different leaves every leaf is: those without rows are all alike once
+        parameters are integrated out.
     leaves : int
         Leaves per region.
     """
@@ -69,6 +72,7 @@ class LeafForms(NamedTuple):
     forms: IntArray
     parameters: Array
     power: float
+    places: NDArray[np.int32]
     leaves: int
 
     def single(self) -> NDArray[np.float32]:
@@ -204,7 +208,9 @@ class ValuedColumns:
             partition = densities.log_partition[g][positions]
             parameters[members, 0] = -scale * partition.reshape(len(members), -1)
         self._add_mixing(parameters, densities.log_mixing)
-        return LeafForms(forms, parameters, densities.power, leaves)
+        every = np.arange(paths * leaves, dtype=np.int32)
+        places = np.broadcast_to(every, (len(self.columns), len(every))).copy()
+        return LeafForms(forms, parameters, densities.power, places, leaves)
 
     def _add_mixing(self, parameters: Array, log_mixing: Array) -> None:
         members, columns, numbers = self.mixed_members
@@ -226,7 +232,27 @@ class ValuedColumns:
             filled = _fill_predictive(family.kind, hyper)
             parameters[members, : len(filled)] = np.stack(filled, axis=1)
         self._add_mixing(parameters, densities.log_mixing)
-        return LeafForms(forms, parameters, 1.0, leaves)
+        parameters, places = self._merge_alike(parameters)
+        return LeafForms(forms, parameters, 1.0, places, leaves)
+
+    def _merge_alike(self, parameters: Array) -> tuple[Array, NDArray[np.int32]]:
+        """Parameters of different leaves only, and which of them every leaf is."""
+        size = parameters.shape[2]
+        places = np.empty((len(self.columns), size), dtype=np.int32)
+        chosen = np.zeros((len(self.columns), size), dtype=np.int64)
+        most = 0
+        for k in range(len(self.columns)):
+            own = parameters[self.first_member[k] : self.first_member[k + 1]]
+            flat = own.reshape(-1, size)
+            # leaves with equal constants are alike as a rule, and it is checked
+            _, first, inverse = np.unique(flat[0], return_index=True, return_inverse=True)
+            if not np.array_equal(flat[:, first[inverse]], flat):
+                first, inverse = np.arange(size), np.arange(size)
+            places[k], chosen[k, : len(first)] = inverse, first
+            most = max(most, len(first))
+        columns = np.repeat(np.arange(len(self.columns)), np.diff(self.first_member))
+        index = chosen[columns, :most][:, None]
+        return np.take_along_axis(parameters, index, axis=2), places
 
 
 _PREDICTIVE_FORMS = {
@@ -248,15 +274,22 @@ def _fill_predictive(kind: int, hyper: Array) -> list[Array]:
         normaliser = log_gamma(a) - a * np.log(b) - 0.5 * np.log(kappa)
         constant = log_gamma(a + 0.5) - 0.5 * np.log(kappa + 1.0) - normaliser
         constant = constant - _log_limit(a, b, limit)
-        return [_LOG2E * constant, m, 0.5 * kappa / (kappa + 1.0), b, a + 0.5, limit]
+        felt = _felt_limit(a + 0.5, b, limit)
+        return [_LOG2E * constant, m, 0.5 * kappa / (kappa + 1.0), b, a + 0.5, felt]
     if kind == conjugate.EXPONENTIAL:
         a, b, limit = hyper
         constant = np.log(a) + a * np.log(b) - _log_limit(a, b, limit)
-        return [_LOG2E * constant, b, a + 1.0, limit]
+        return [_LOG2E * constant, b, a + 1.0, _felt_limit(a + 1.0, b, limit)]
     if kind == conjugate.POISSON:
         a, b = hyper
         return [np.zeros(a.shape), a, _LOG2E * np.log1p(1.0 / b), _LOG2E * np.log1p(b)]
     return [np.zeros(hyper.shape[1:]), *hyper]
+
+
+def _felt_limit(a: Array, b: Array, limit: Array) -> Array:
+    """Limits, infinite for leaves that no value makes feel them: log P(a, x) is 0 for large x."""
+    with np.errstate(over="ignore"):
+        return np.where(b * limit < a + 7.0 * np.sqrt(a) + 25.0, limit, np.inf)
 
 
 def _log_limit(a: Array, b: Array, limit: Array) -> Array:

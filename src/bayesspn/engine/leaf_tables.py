@@ -65,9 +65,10 @@ class CircuitTables:
             np.zeros(1, dtype=np.int64),
             np.empty((0, 0, 1)),
             nothing,
-            np.empty((0, 3, graph.n_paths * graph.leaves)),
+            np.empty((0, 3, 1)),
             NO_SINGLE,
             1.0,
+            np.empty((0, graph.n_paths * graph.leaves), dtype=np.int32),
         )
         return self._arrange(dense)
 
@@ -87,6 +88,7 @@ class CircuitTables:
             forms.parameters,
             forms.single() if self.constant.dtype == np.float32 else NO_SINGLE,
             forms.power,
+            forms.places,
         )
         return self._arrange(dense)
 
@@ -136,6 +138,7 @@ def tabulate(
             forms.forms,
             forms.parameters,
             forms.power,
+            forms.places,
             deviations,
         )
     reference = deviations[base[codebook.tabulated] + codebook.reference[codebook.tabulated]]

@@ -77,7 +77,7 @@ def draw_mixing(random: Randomness, model: Model, mixing: Array, statistics: Sta
     return drawn
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(cache=True, nogil=True, error_model="numpy")
 def _draw_all_mixing(stream, mixing, median, spread, counts, present, drawn):
     """Update every mixed column, given counts (columns, leaves, families)."""
     for column in range(mixing.shape[0]):

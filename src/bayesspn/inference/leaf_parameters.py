@@ -75,7 +75,7 @@ def draw_leaf_parameters(
     return DrawnLeaves(leaves, tuple(eta), tuple(log_partition), log_mixing, power)
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(cache=True, nogil=True, error_model="numpy")
 def _draw_group(
     task, tasks, kind, stream, first, phi, constants, statistics, power, eta, log_partition
 ):
@@ -101,7 +101,7 @@ def _draw_group(
                 log_partition[member, q, i] = drawn
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(cache=True, nogil=True, error_model="numpy")
 def _draw_mixing(stream, concentration, out):
     """Draw log ω (mixed columns, families, paths, leaves); −inf where a column has fewer."""
     columns, families, paths, leaves = concentration.shape

@@ -70,7 +70,7 @@ def _draw_group(
     return updated
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(cache=True, nogil=True, error_model="numpy")
 def _update_members(
     task, tasks, kind, stream, first, share, center, spread, constants, statistics, power, phi
 ):

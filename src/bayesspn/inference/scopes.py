@@ -76,7 +76,7 @@ def region_log_marginals(
     return log_marginals
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(cache=True, nogil=True, error_model="numpy")
 def _fill_log_marginals(task, tasks, kind, phi, constants, totals, units, out):
     """Marginal likelihoods (g, regions) from totals (g, slots, regions, leaves).
 
@@ -110,7 +110,7 @@ def _fill_log_marginals(task, tasks, kind, phi, constants, totals, units, out):
             out[member, region] = value
 
 
-@nb.njit(cache=True, forceinline=True)
+@nb.njit(cache=True, forceinline=True, error_model="numpy")
 def _gaussian_marginal(prior, log_prior, n, totals, work, known, number):
     """`log_marginal` of a Gaussian; what depends on the number of values alone is remembered."""
     fill_posterior(GAUSSIAN, prior, n, totals, work)
@@ -135,7 +135,7 @@ def _count_families(leaves: Leaves, statistics: Statistics) -> Array:
     return counts
 
 
-@nb.njit(cache=True, forceinline=True)
+@nb.njit(cache=True, forceinline=True, error_model="numpy")
 def _remembered_rising(known, x, count):
     number = int(count)
     if number >= known.shape[0] or number != count:
@@ -145,7 +145,7 @@ def _remembered_rising(known, x, count):
     return known[number]
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(cache=True, nogil=True, error_model="numpy")
 def _fill_mixing_marginals(counts, mixing, present, out):
     """Log probability of who owns the cells of a column in a region; (mixed columns, regions)."""
     columns, _, regions, leaves = counts.shape
@@ -190,7 +190,7 @@ def draw_scopes(random: Randomness, scope: Scope, log_marginals: Array, beta: fl
     return Scope.trusted(graph, tuple(part.reshape(-1, columns) for part in np.split(y, ends)))
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(cache=True, nogil=True, error_model="numpy")
 def _draw_paths(stream, y, counts, branching, regions, log_marginals, beta):
     """Update y (partitions of all levels × columns, flat) and counts (partitions, children)."""
     levels = branching.shape[0]
@@ -241,7 +241,7 @@ def _draw_paths(stream, y, counts, branching, regions, log_marginals, beta):
         _move_counts(y, counts, branching, first_partition, d, columns, children, here, below, 1.0)
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(cache=True, nogil=True, error_model="numpy")
 def _move_counts(y, counts, branching, first_partition, d, columns, children, here, below, change):
     """Add ``change`` to the counts of every choice on the current paths of column d."""
     here[0] = 0
@@ -258,7 +258,7 @@ def _move_counts(y, counts, branching, first_partition, d, columns, children, he
         here[:width] = below[:width]
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(cache=True, nogil=True, error_model="numpy")
 def _log_choice(counts, row, beta, up, child, children):
     """Log Σ_k π[P, k] exp f(R_k)."""
     total = 0.0
@@ -272,7 +272,7 @@ def _log_choice(counts, row, beta, up, child, children):
     return largest + np.log(value)
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(cache=True, nogil=True, error_model="numpy")
 def _draw_child(counts, row, beta, up, child, children, u):
     """Draw k with probability proportional to π[P, k] exp f(R_k)."""
     largest = up[child]

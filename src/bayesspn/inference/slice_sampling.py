@@ -68,7 +68,7 @@ class Target(NamedTuple):
     power: float
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(cache=True, nogil=True, error_model="numpy")
 def log_target(target, x):
     """Log density at x, up to a constant."""
     value = -0.5 * ((x - target.center) / target.spread) ** 2
@@ -103,7 +103,7 @@ def log_target(target, x):
     return value
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(cache=True, nogil=True, error_model="numpy")
 def draw_slice(stream, target, x, width):
     """One update by stepping out and shrinking; ``width`` is a first guess of the slice's."""
     level = log_target(target, x) - exponential(stream)
@@ -130,7 +130,7 @@ def draw_slice(stream, target, x, width):
             return x
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(cache=True, nogil=True, error_model="numpy")
 def count_distinct(values):
     """Distinct positive values of an array, and how often each occurs; two float arrays."""
     positive = np.sort(values[values > 0])
@@ -146,7 +146,7 @@ def count_distinct(values):
     return distinct[:found].copy(), times[:found].copy()
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(cache=True, nogil=True, error_model="numpy")
 def draw_concentration_slice(stream, value, median, spread, width, counts):
     """Update a concentration with a log-normal prior, given counts (sums, things)."""
     size = counts.shape[1]

@@ -74,7 +74,7 @@ def statistics_in_scope(codebook: Codebook, scope: Scope, statistics: Statistics
     return tuple(chosen)
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(cache=True, nogil=True, error_model="numpy")
 def _pick(totals, regions, units, out):  # type: ignore[no-untyped-def]
     """Totals (g, slots, regions, leaves) of some regions (g, paths), in units of their slots."""
     members, slots, _, leaves = totals.shape

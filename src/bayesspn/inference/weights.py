@@ -37,7 +37,7 @@ def draw_weights(
     return tuple(drawn)
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(cache=True, nogil=True, error_model="numpy")
 def _draw_level(task, tasks, stream, level, alpha, counts, out):
     """Draw the weights of every sum, a row of ``counts`` (sums, edges)."""
     sums, edges = counts.shape

@@ -26,7 +26,7 @@ ONE_HOT, GAUSSIAN, EXPONENTIAL, POISSON, GEOMETRIC = 0, 1, 2, 3, 4
 MOST_HYPER = 5
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, error_model="numpy")
 def fill_hyper(kind, phi, constants, out):
     """Hyper-parameters of the prior at φ (f,); ``out`` (h,)."""
     if kind == GAUSSIAN:
@@ -52,7 +52,7 @@ def fill_hyper(kind, phi, constants, out):
             out[k] = math.exp(phi[k])
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, error_model="numpy")
 def fill_posterior(kind, hyper, n, totals, out):
     """Hyper-parameters after n values with statistics ``totals`` (t,); ``out`` (h,)."""
     if kind == GAUSSIAN:
@@ -76,7 +76,7 @@ def fill_posterior(kind, hyper, n, totals, out):
         out[1] = hyper[1] + totals[0]
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, error_model="numpy")
 def log_normaliser(kind, hyper):
     """Log Z of the conjugate prior, up to a constant of the family."""
     if kind == GAUSSIAN:
@@ -93,7 +93,7 @@ def log_normaliser(kind, hyper):
     return log_gamma_scalar(small) - log_rising_scalar(large, small)
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, error_model="numpy")
 def log_marginal(kind, hyper, log_prior, n, totals, work):
     """Log marginal likelihood of n values without the base measure.
 
@@ -108,7 +108,7 @@ def log_marginal(kind, hyper, log_prior, n, totals, work):
     return log_normaliser(kind, work) - log_prior
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, error_model="numpy")
 def log_one_hot_marginal(hyper, total, counts):
     """The same for counts of categories (k,); ``total`` is the sum of ``hyper``."""
     n, value = 0.0, 0.0
@@ -119,7 +119,7 @@ def log_one_hot_marginal(hyper, total, counts):
     return value - log_rising_scalar(total, n) if n > 0.0 else 0.0
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, error_model="numpy")
 def draw_natural(kind, stream, hyper, eta):
     """Draw θ: natural parameters into ``eta`` (t,); returns the log partition function."""
     if kind == GAUSSIAN:

@@ -16,7 +16,7 @@ from bayesspn.numerics.compilation import when_called
 _HALF_LOG_TWO_PI = 0.5 * math.log(2.0 * math.pi)
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, error_model="numpy")
 def stirling_series(x):  # type: ignore[no-untyped-def]
     """What log Γ(x) is above (x − ½) log x − x + ½ log 2π, for x >= 8."""
     inverse = 1.0 / x
@@ -26,7 +26,7 @@ def stirling_series(x):  # type: ignore[no-untyped-def]
     return inverse * (1.0 / 12.0 - y * terms)
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, error_model="numpy")
 def log_gamma_scalar(x):  # type: ignore[no-untyped-def]
     """Log of the gamma function for x > 0, by Stirling's series after a shift to x >= 8."""
     product = 1.0
@@ -43,7 +43,7 @@ def log_gamma(x):  # type: ignore[no-untyped-def]
     return log_gamma_scalar(x)
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, error_model="numpy")
 def log_rising_scalar(x, n):  # type: ignore[no-untyped-def]
     """Log of the rising factorial x (x+1) … (x+n-1), that is log Γ(x+n) − log Γ(x), n >= 0."""
     if n == 0.0:
@@ -66,7 +66,7 @@ def log_rising(x, n):  # type: ignore[no-untyped-def]
     return log_rising_scalar(x, n)
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, error_model="numpy")
 def log_gammainc_scalar(a, x):  # type: ignore[no-untyped-def]
     """Log of the regularised lower incomplete gamma function P(a, x), also where P underflows."""
     if x <= 0.0:
@@ -108,7 +108,7 @@ def log_gammainc(a, x):  # type: ignore[no-untyped-def]
     return log_gammainc_scalar(a, x)
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, error_model="numpy")
 def scaled_erfc_scalar(x):  # type: ignore[no-untyped-def]
     """Scaled complementary error function exp(x²) erfc(x) for x >= 0, which never underflows."""
     if x < 8.0:

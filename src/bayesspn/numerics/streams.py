@@ -30,14 +30,14 @@ def as_stream(random: Randomness) -> RandomStream:
     return random
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, error_model="numpy")
 def _mix(word):
     word = (word ^ (word >> np.uint64(30))) * _MIX_1
     word = (word ^ (word >> np.uint64(27))) * _MIX_2
     return word ^ (word >> np.uint64(31))
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, error_model="numpy")
 def start_stream(seed, chain, sweep, purpose):
     """The stream of an address of four whole numbers; uint64 array of shape (4,)."""
     word = _mix(np.uint64(seed) + _GOLDEN)
@@ -51,7 +51,7 @@ def start_stream(seed, chain, sweep, purpose):
     return stream
 
 
-@nb.njit(cache=True, forceinline=True)
+@nb.njit(cache=True, forceinline=True, error_model="numpy")
 def fork(stream, number, out):
     """Write the stream of a part of a stream's work to ``out``: parts may be done in any order."""
     word = _mix(stream[0] ^ (np.uint64(number) * _MIX_2 + _GOLDEN)) ^ stream[1]
@@ -60,7 +60,7 @@ def fork(stream, number, out):
         out[k] = _mix(word)
 
 
-@nb.njit(cache=True, forceinline=True)
+@nb.njit(cache=True, forceinline=True, error_model="numpy")
 def next_word(stream):
     """The next 64 random bits."""
     first, second = stream[0], stream[1]
@@ -77,19 +77,19 @@ def next_word(stream):
     return result
 
 
-@nb.njit(cache=True, forceinline=True)
+@nb.njit(cache=True, forceinline=True, error_model="numpy")
 def uniform(stream):
     """A number in (0, 1)."""
     return (np.float64(next_word(stream) >> np.uint64(12)) + 0.5) * 2.0**-52
 
 
-@nb.njit(cache=True, forceinline=True)
+@nb.njit(cache=True, forceinline=True, error_model="numpy")
 def exponential(stream):
     """A standard exponential variate."""
     return -math.log(uniform(stream))
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, error_model="numpy")
 def normal(stream):
     """A standard normal variate, by Marsaglia's polar method."""
     while True:
@@ -100,7 +100,7 @@ def normal(stream):
             return x * math.sqrt(-2.0 * math.log(square) / square)
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, error_model="numpy")
 def _large_gamma(stream, shape):
     """A Gamma(shape, 1) variate for shape >= 1 (Marsaglia and Tsang, 2000)."""
     d = shape - 1.0 / 3.0
@@ -119,7 +119,7 @@ def _large_gamma(stream, shape):
             return d * v
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, error_model="numpy")
 def gamma(stream, shape):
     """A Gamma(shape, 1) variate; 0 where it is too small for a float."""
     if shape >= 1.0:
@@ -127,7 +127,7 @@ def gamma(stream, shape):
     return math.exp(log_gamma_variate(stream, shape))
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, error_model="numpy")
 def log_gamma_variate(stream, shape):
     """Log of a Gamma(shape, 1) variate, finite however small ``shape`` is.
 
@@ -138,7 +138,7 @@ def log_gamma_variate(stream, shape):
     return math.log(_large_gamma(stream, shape + 1.0)) - exponential(stream) / shape
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, error_model="numpy")
 def limited_gamma(stream, shape, rate, limit):
     """A Gamma(shape, rate) variate conditioned on being at most ``limit``, which may be inf."""
     draw = gamma(stream, shape) / rate
@@ -159,7 +159,7 @@ def limited_gamma(stream, shape, rate, limit):
                 return draw
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, error_model="numpy")
 def fill_log_dirichlet(stream, concentration, out):
     """Log of a Dirichlet variate; arrays of shape (k,)."""
     size = concentration.shape[0]
@@ -175,7 +175,7 @@ def fill_log_dirichlet(stream, concentration, out):
         out[k] -= shift
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, error_model="numpy")
 def shuffle(stream, items):
     """Put an array into random order."""
     for k in range(items.shape[0] - 1, 0, -1):

@@ -20,7 +20,7 @@ class Visits(NamedTuple):
     times: np.ndarray  # int32, how often; empty if always once
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(cache=True, nogil=True, error_model="numpy")
 def list_visits(task, tasks, visits, leaf_nodes, copy_start, n_nodes):
     """Count equal visits of a row's copies together; ``leaf_nodes`` (copies, visited leaves).
 
@@ -45,7 +45,7 @@ def list_visits(task, tasks, visits, leaf_nodes, copy_start, n_nodes):
         count[row] = end - first[row]
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(cache=True, nogil=True, error_model="numpy")
 def count_visits(totals, visits):
     """Add the visits of every leaf to ``totals`` (leaf nodes,)."""
     for row in range(visits.first.shape[0]):
@@ -54,7 +54,7 @@ def count_visits(totals, visits):
             totals[visits.nodes[k]] += times
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(cache=True, nogil=True, error_model="numpy")
 def count_categories(
     task, tasks, totals, missing, columns, column_start, column_rows, column_codes, visits
 ):
@@ -80,7 +80,7 @@ def count_categories(
                     target[nodes[k]] += 1
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(cache=True, nogil=True, error_model="numpy")
 def add_references(task, tasks, totals, missing, visits, references):
     """Count the cells of the reference codes: what is left of ``visits`` (leaf nodes,)."""
     members, codes, nodes = totals.shape
@@ -97,7 +97,7 @@ def add_references(task, tasks, totals, missing, visits, references):
                     target[node] -= totals[member, code, node]
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(cache=True, nogil=True, error_model="numpy")
 def add_statistics(totals, rows, statistics, visits):
     """Add the statistics of the k-th listed row to the leaves its copies visit.
 
@@ -114,7 +114,7 @@ def add_statistics(totals, rows, statistics, visits):
                 totals[slot, nodes[k]] += repeated * statistics[cell, slot]
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(cache=True, nogil=True, error_model="numpy")
 def count_family_categories(totals, number, choice, codes, categories, copy_start, leaf_nodes):
     """Count the categories of the cells that a categorical model owns.
 
@@ -127,7 +127,7 @@ def count_family_categories(totals, number, choice, codes, categories, copy_star
                     totals[categories[codes[row]], leaf_nodes[copy, leaf]] += 1
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(cache=True, nogil=True, error_model="numpy")
 def add_family_statistics(totals, number, choice, codes, statistics, copy_start, leaf_nodes):
     """Add the statistics of the cells that a likelihood family owns.
 

@@ -11,7 +11,7 @@ from bayesspn.engine.kernels.leaf_values import evaluate_leaves
 from bayesspn.engine.kernels.vectors import flush_denormals, restore_denormals
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(cache=True, nogil=True, error_model="numpy")
 def assign_rows(
     task, tasks, geometry, tables, entries, plan, feature_rank, first_entry, row_start,
     row_features, copy_start, copy_ids, weights, key, sweep, draw, edges, leaf_nodes, counts,

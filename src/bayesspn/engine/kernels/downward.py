@@ -21,7 +21,7 @@ from bayesspn.numerics.random_numbers import fill_uniforms
 _LN2 = 0.6931471805599453
 
 
-@nb.njit(cache=True, forceinline=True)
+@nb.njit(cache=True, forceinline=True, error_model="numpy")
 def _invert(cumulative, first, count, u):
     """Outcome that u picks from cumulative numbers, and what is left of u within it."""
     target = u * cumulative[first + count - 1]
@@ -41,7 +41,7 @@ def _invert(cumulative, first, count, u):
     return chosen, min(max((target - before) / inside, 0.0), 1.0)
 
 
-@nb.njit(cache=True, forceinline=True)
+@nb.njit(cache=True, forceinline=True, error_model="numpy")
 def _last_factor(values, weights, start, children, first_shared, width, strip, entries):
     """Weights times the values of the last child, or of all children if products are shared."""
     terms = vec.load(weights, start + strip)
@@ -51,7 +51,7 @@ def _last_factor(values, weights, start, children, first_shared, width, strip, e
     return terms
 
 
-@nb.njit(cache=True, forceinline=True)
+@nb.njit(cache=True, forceinline=True, error_model="numpy")
 def _draw_last(values, weights, start, children, first_shared, width, entries, u):
     """Draw the last child's node, or the shared node, in proportion to ``_last_factor``."""
     strip = 0
@@ -79,7 +79,7 @@ def _draw_last(values, weights, start, children, first_shared, width, entries, u
     return strip + max(min(vec.count_at_most(cumulative, limit), vec.last_positive(terms)), 0)
 
 
-@nb.njit(cache=True, forceinline=True)
+@nb.njit(cache=True, forceinline=True, error_model="numpy")
 def _fill_outer(outer, at, factor, values, weights, start, nodes, children, width, entries):
     """Cumulative weights of tuples of nodes of all children but the last."""
     factor[0] = 1.0
@@ -102,7 +102,7 @@ def _fill_outer(outer, at, factor, values, weights, start, nodes, children, widt
         outer[at + k] = total
 
 
-@nb.njit(cache=True, forceinline=True)
+@nb.njit(cache=True, forceinline=True, error_model="numpy")
 def _fill_partitions(cumulative, at, partials, scales, first, rows, s, branching, width):
     """Cumulative weights of a sum's partitions, from the kept partition sums."""
     top = scales[first]
@@ -115,7 +115,7 @@ def _fill_partitions(cumulative, at, partials, scales, first, rows, s, branching
         cumulative[at + j] = total
 
 
-@nb.njit(cache=True, forceinline=True)
+@nb.njit(cache=True, forceinline=True, error_model="numpy")
 def _find_children(children_of, below, entry, tabulated, entry_of, slot, live, child, children):
     """Entries of a partition's children, the first of which is region number ``child``."""
     for c in range(children):
@@ -125,7 +125,7 @@ def _find_children(children_of, below, entry, tabulated, entry_of, slot, live, c
             children_of[c] = entry_of[live[child + c], slot]
 
 
-@nb.njit(cache=True, forceinline=True)
+@nb.njit(cache=True, forceinline=True, error_model="numpy")
 def _visit_children(visited, behind, child, children_of, children, outer, last, nodes, shared):
     """Note the regions, nodes and entries that a drawn edge leads to, from ``behind`` on.
 
@@ -142,7 +142,7 @@ def _visit_children(visited, behind, child, children_of, children, outer, last, 
             last = outer
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(cache=True, nogil=True, error_model="numpy")
 def draw_trees(
     first, count, draw, log_likelihood, edges, leaf_nodes, counts, work, entries, geometry, tables,
     plan, weights, row_start, row_features, copy_start, copy_ids, key, sweep,

@@ -9,7 +9,7 @@ import numpy as np
 _NOTHING = 60.0
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(cache=True, nogil=True, error_model="numpy")
 def product_value(values, child, nodes, children, shared, e):
     """Log value of product e of a partition whose children's nodes start at ``child``."""
     total = 0.0
@@ -23,7 +23,7 @@ def product_value(values, child, nodes, children, shared, e):
     return total
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(cache=True, nogil=True, error_model="numpy")
 def evaluate_row(values, leaf_log, log_weights, geometry):
     """Log values of all nodes into ``values``, level after level; returns the root's."""
     # taken out of the tuple once: see `upward`
@@ -52,7 +52,7 @@ def evaluate_row(values, leaf_log, log_weights, geometry):
     return values[0]
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(cache=True, nogil=True, error_model="numpy")
 def _add_terms(terms, log_weights, start, edges):
     """Log of Σ_e exp(log_weights[start + e] + terms[e])."""
     largest = -np.inf
@@ -68,7 +68,7 @@ def _add_terms(terms, log_weights, start, edges):
     return largest + np.log(total)
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(cache=True, nogil=True, error_model="numpy")
 def draw_edge(values, log_weights, geometry, level, region, s, u):
     """Draw a child edge (partition · products + product) of a sum by inversion."""
     branching = geometry.branching[level]

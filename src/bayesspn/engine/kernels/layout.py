@@ -62,9 +62,10 @@ class DenseColumns(NamedTuple):
     first_member: np.ndarray  # (dense columns + 1,)
     features: np.ndarray  # (families, values, 1 + statistics)
     forms: np.ndarray  # (members,)
-    parameters: np.ndarray  # (members, parameters, paths × leaves)
+    parameters: np.ndarray  # (members, parameters, different leaves)
     single: np.ndarray  # (members, 3, padded), or without members
     power: float
+    places: np.ndarray  # (dense columns, paths × leaves)
 
 
 class Plan(NamedTuple):
@@ -125,14 +126,14 @@ class Workspace(NamedTuple):
     row_values: np.ndarray  # float64 (nodes,), natural logs of one row
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(cache=True, nogil=True, error_model="numpy")
 def rows_together(geometry, evaluated):
     """Rows to evaluate together, so that their entries stay in the cache."""
     fitting = _CACHED_VALUES // max(1, evaluated * geometry.width)
     return min(_MOST_ROWS, max(ROWS, fitting // ROWS * ROWS))
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(cache=True, nogil=True, error_model="numpy")
 def make_workspace(geometry, tables, plan, first_entry):
     """Allocate the arrays of one thread, whose entries start at ``first_entry``."""
     levels = geometry.branching.shape[0]
@@ -164,7 +165,7 @@ def make_workspace(geometry, tables, plan, first_entry):
         np.zeros(ROWS * width, dtype=np.float32),
         np.zeros((leaf_regions, width), dtype=tables.constant.dtype),
         np.zeros(
-            tables.dense.columns.shape[0] * rows * tables.dense.parameters.shape[2] + LANES,
+            tables.dense.columns.shape[0] * rows * tables.dense.places.shape[1] + LANES,
             dtype=tables.constant.dtype,
         ),
         make_scratch(tables.dense.parameters.shape[2]),

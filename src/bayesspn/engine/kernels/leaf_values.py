@@ -17,7 +17,7 @@ from bayesspn.engine.kernels.vectors import LANES
 _LN2 = 0.6931471805599453
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(cache=True, nogil=True, error_model="numpy")
 def evaluate_leaves(
     first, count, work, entries, geometry, tables, plan, feature_rank, row_start, row_features
 ):
@@ -32,7 +32,7 @@ def evaluate_leaves(
     constant, deviations = tables.constant, tables.deviations
     feature_column, leaf_regions = tables.feature_column, tables.leaf_regions
     dense, dense_columns = work.dense, tables.dense.columns
-    leaves, cap = tables.dense.parameters.shape[2] // leaf_regions.shape[1], entry_of.shape[1]
+    leaves, cap = tables.dense.places.shape[1] // leaf_regions.shape[1], entry_of.shape[1]
     place, stride, small, leaf_live = plan.place, plan.stride, plan.small, plan.leaf_live
     leaf_region = plan.leaf_region
     evaluated = plan.region.shape[0]
@@ -73,7 +73,7 @@ def evaluate_leaves(
             exponentiate(values, marks, entry, leaf_sums, leaf_region[k] * width, width, is_leaf)
 
 
-@nb.njit(cache=True, forceinline=True)
+@nb.njit(cache=True, forceinline=True, error_model="numpy")
 def exponentiate(values, marks, entry, logs, first, width, is_leaf):
     """Write the entry 2^(t − k), with a whole scale k.
 
@@ -99,20 +99,20 @@ def exponentiate(values, marks, entry, logs, first, width, is_leaf):
     marks[2 * entry + 1] = bound * np.float32(2.0**-DROPPED)
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(cache=True, nogil=True, error_model="numpy")
 def fill_dense(first, count, work, dense, cap):
     """Log densities of dense columns for rows from ``first`` on, into the work space."""
     features, forms, parameters = dense.features, dense.forms, dense.parameters
-    size = parameters.shape[2]
+    size = dense.places.shape[1]
     for k in range(dense.columns.shape[0]):
         fill_column(
             dense.first_value[k] + first, count, dense.first_member[k], dense.first_member[k + 1],
-            features, forms, parameters, dense.single, dense.power, work.scratch, work.dense,
-            k * cap * size, size,
+            features, forms, parameters, dense.single, dense.power, dense.places[k], work.scratch,
+            work.dense, k * cap * size,
         )  # fmt: skip
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(cache=True, nogil=True, error_model="numpy")
 def sum_leaves_of_row(leaf_log, row, slot, work, tables, row_start, row_features):
     """Natural logs of all leaves for one row, which is in a slot; shape (leaf regions, width)."""
     leaf_log[:] = tables.constant
@@ -123,7 +123,7 @@ def sum_leaves_of_row(leaf_log, row, slot, work, tables, row_start, row_features
             region = tables.leaf_regions[tables.feature_column[feature], q]
             leaf_log[region] += tables.deviations[feature, q]
     columns, cap = tables.dense.columns, work.entry_of.shape[1]
-    leaves = tables.dense.parameters.shape[2] // paths
+    leaves = tables.dense.places.shape[1] // paths
     for k in range(columns.shape[0]):
         for q in range(paths):
             region = tables.leaf_regions[columns[k], q]

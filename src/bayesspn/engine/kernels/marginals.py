@@ -13,7 +13,7 @@ from bayesspn.numerics.special_functions import log_gamma_scalar
 _TABULATED = 256
 
 
-@nb.njit(cache=True, forceinline=True)
+@nb.njit(cache=True, forceinline=True, error_model="numpy")
 def _log_rising(table, x, n):
     """Log of x (x+1) … (x+n−1), for a whole number n."""
     if n < _TABULATED:
@@ -21,7 +21,7 @@ def _log_rising(table, x, n):
     return table[_TABULATED - 1] + log_gamma_scalar(x + n) - table[_TABULATED]
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(cache=True, nogil=True, error_model="numpy")
 def _fill_table(table, x):
     """Logs of rising factorials of x, and what larger ones subtract."""
     table[0] = 0.0
@@ -30,7 +30,7 @@ def _fill_table(table, x):
     table[_TABULATED] = log_gamma_scalar(x + (_TABULATED - 1))
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(cache=True, nogil=True, error_model="numpy")
 def categorical_log_marginals(task, tasks, evidence, hyper, totals):
     """Dirichlet-multinomial evidence of every member and leaf region, summed over leaves.
 

@@ -32,7 +32,7 @@ class Patterns(NamedTuple):
     feature_base: np.ndarray  # (columns + 1,)
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(cache=True, nogil=True, error_model="numpy")
 def find_small_regions(geometry, leaf_regions, widths, most):
     """Sizes of small regions (at most ``most`` patterns) and strides of their columns."""
     levels = geometry.branching.shape[0]
@@ -62,7 +62,7 @@ def find_small_regions(geometry, leaf_regions, widths, most):
     return size, stride
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(cache=True, nogil=True, error_model="numpy")
 def plan_rows(geometry, leaf_regions, patterns):
     """Which regions to evaluate for every row, and where rows look up the others."""
     levels = geometry.branching.shape[0]
@@ -116,7 +116,7 @@ def plan_rows(geometry, leaf_regions, patterns):
     )
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(cache=True, nogil=True, error_model="numpy")
 def _find_places(geometry, leaf_regions, patterns, live):
     """Where each column's leaf sums are, or its largest small region and the stride there."""
     levels = geometry.branching.shape[0]
@@ -145,7 +145,7 @@ def _find_places(geometry, leaf_regions, patterns, live):
     return place, stride
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(cache=True, nogil=True, error_model="numpy")
 def tabulate_patterns(entries, geometry, tables, patterns, plan, weights):
     """Fill the tables of all small regions, bottom-up."""
     before = flush_denormals()
@@ -163,7 +163,7 @@ def tabulate_patterns(entries, geometry, tables, patterns, plan, weights):
     restore_denormals(before)
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(cache=True, nogil=True, error_model="numpy")
 def _tabulate_leaf_region(entries, geometry, tables, patterns, work, region, members, member_paths):
     levels = geometry.branching.shape[0]
     here = geometry.region_base[levels] + region
@@ -182,7 +182,7 @@ def _tabulate_leaf_region(entries, geometry, tables, patterns, work, region, mem
         )  # fmt: skip
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(cache=True, nogil=True, error_model="numpy")
 def _tabulate_region(entries, geometry, patterns, weights, work, level, region):
     children, width = geometry.children, geometry.width
     products, sums = geometry.products[level], geometry.nodes[level]
@@ -209,7 +209,7 @@ def _tabulate_region(entries, geometry, patterns, weights, work, level, region):
         )  # fmt: skip
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(cache=True, nogil=True, error_model="numpy")
 def _list_members(leaf_regions, regions):
     """Columns and paths of every leaf region: (starts, columns, paths), columns in order."""
     columns, paths = leaf_regions.shape

@@ -15,7 +15,7 @@ _C0, _C1, _C2, _C3 = 1.0000000018154926, 0.6931469870575413, 0.24022979581361284
 _C4, _C5, _C6 = 0.009678472550149418, 0.0012443081545426176, 0.0002169060904808164
 
 
-@nb.njit(cache=True, forceinline=True)
+@nb.njit(cache=True, forceinline=True, error_model="numpy")
 def exp2(x):
     """2^x for a vector of numbers that are not positive; 0 where the result is below 2^-DROPPED."""
     x = vec.maximum(x, vec.splat(np.float32(-DROPPED - 1)))

@@ -27,7 +27,7 @@ FLUSHED = 2.0**-80
 # `evaluate` does it once for a region and many rows, and what it calls takes plain arrays.
 
 
-@nb.njit(cache=True, forceinline=True)
+@nb.njit(cache=True, forceinline=True, error_model="numpy")
 def _multiply_children(product, step, slot, values, entries, first, children, nodes, width, shared):
     """Products of one partition for one row, in lexicographic order, followed by zeros.
 
@@ -64,7 +64,7 @@ def _multiply_children(product, step, slot, values, entries, first, children, no
         size *= nodes
 
 
-@nb.njit(cache=True, forceinline=True)
+@nb.njit(cache=True, forceinline=True, error_model="numpy")
 def _store_rows(total, strip, width, sums):
     """Write one vector of each of the ROWS rows."""
     vec.store(total, strip, sums[0])
@@ -77,7 +77,7 @@ def _store_rows(total, strip, width, sums):
     vec.store(total, 7 * width + strip, sums[7])
 
 
-@nb.njit(cache=True, forceinline=True)
+@nb.njit(cache=True, forceinline=True, error_model="numpy")
 def _add_weighted(total, product, step, weights, start, n_products, width):
     """Rows of ``total``: Σ_e weights[start + e · width + s] product[e], for all rows at once."""
     zero = vec.splat(np.float32(0.0))
@@ -98,7 +98,7 @@ def _add_weighted(total, product, step, weights, start, n_products, width):
         _store_rows(total, strip, width, sums)
 
 
-@nb.njit(cache=True, forceinline=True)
+@nb.njit(cache=True, forceinline=True, error_model="numpy")
 def _copy_pair(product, step, slot, values, entries, first, width):
     """The values of two children of one row, side by side in row ``slot`` of ``product``."""
     for c in range(2):
@@ -107,7 +107,7 @@ def _copy_pair(product, step, slot, values, entries, first, width):
             vec.store(product, slot * step + c * width + strip, vec.load(values, child + strip))
 
 
-@nb.njit(cache=True, forceinline=True)
+@nb.njit(cache=True, forceinline=True, error_model="numpy")
 def _add_weighted_pairs(total, product, step, weights, start, nodes, width):
     """Rows of ``total``: Σ_i left[i] Σ_k weights[start + (i · nodes + k) · width + s] right[k].
 
@@ -143,7 +143,7 @@ def _add_weighted_pairs(total, product, step, weights, start, nodes, width):
         _store_rows(total, strip, width, sums)
 
 
-@nb.njit(cache=True, forceinline=True)
+@nb.njit(cache=True, forceinline=True, error_model="numpy")
 def _add_single(total, product, step, weights, start, n_products, width):
     """The same for a single sum: products, not sums, are in the lanes of its weights."""
     zero = vec.splat(np.float32(0.0))
@@ -157,7 +157,7 @@ def _add_single(total, product, step, weights, start, n_products, width):
         total[slot * width] = vec.add_lanes(terms)
 
 
-@nb.njit(cache=True, forceinline=True)
+@nb.njit(cache=True, forceinline=True, error_model="numpy")
 def _add_pairs(total, slot, values, left, right, nodes, weights, start, width):
     """A single sum over pairs of nodes of two children, for one row."""
     value = np.float32(0.0)
@@ -172,7 +172,7 @@ def _add_pairs(total, slot, values, left, right, nodes, weights, start, width):
     total[slot * width] = value
 
 
-@nb.njit(cache=True, forceinline=True)
+@nb.njit(cache=True, forceinline=True, error_model="numpy")
 def _normalise(values, marks, entry, total, at, width, scale, lack):
     """Store a vector of values on a scale on which the largest is in [1, 2)."""
     # a region without any value at all still needs a positive number here
@@ -189,7 +189,7 @@ def _normalise(values, marks, entry, total, at, width, scale, lack):
         vec.store(values, entry * width + strip, value)
 
 
-@nb.njit(cache=True, forceinline=True)
+@nb.njit(cache=True, forceinline=True, error_model="numpy")
 def _add_partitions(
     values, marks, entry, partials, partial_scales, partial_lacks, at, step, total,
     branching, width,
@@ -210,7 +210,7 @@ def _add_partitions(
     _normalise(values, marks, entry, total, 0, width, top, lack)
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(cache=True, nogil=True, error_model="numpy")
 def evaluate(
     values, marks, targets, children_of, partials, partial_scales, partial_lacks, partition,
     product, step, total, up, down, up_start, down_start, branching, products, sums, nodes,
@@ -277,7 +277,7 @@ def evaluate(
                 )  # fmt: skip
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(cache=True, nogil=True, error_model="numpy")
 def evaluate_regions(entries, work, geometry, weights, plan, count):
     """Evaluate all regions that are not small for the first ``count`` rows of the work space."""
     values, marks = entries.values, entries.marks

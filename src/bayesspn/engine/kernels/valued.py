@@ -52,7 +52,7 @@ _ROOT = np.int64(0x3FE6A09E667F3BCD)  # √½
 _MANTISSA = np.int64(0x000FFFFFFFFFFFFF)
 
 
-@nb.njit(cache=True, forceinline=True)
+@nb.njit(cache=True, forceinline=True, error_model="numpy")
 def _log2_one_plus(x):
     """log₂(1 + x) for x in [0, 1], to single precision: a series in x / (2 + x)."""
     t = vec.divide(x, vec.add(x, vec.splat(np.float32(2.0))))
@@ -67,7 +67,7 @@ def _log2_one_plus(x):
     return vec.multiply(series, t)
 
 
-@nb.njit(cache=True, forceinline=True)
+@nb.njit(cache=True, forceinline=True, error_model="numpy")
 def _add_exponentials(total, other, gap, size):
     """Replace ``total`` by log₂(2^total + 2^other); ``gap`` is as long as full vectors are."""
     for i in range(size):
@@ -79,12 +79,13 @@ def _add_exponentials(total, other, gap, size):
         total[i] += gap[i]
 
 
-@nb.njit(cache=True, nogil=True)
-def _replace_by_log2(x, bits, size):
-    """Binary logarithms of positive normal numbers, to ten digits; ``bits`` are those of ``x``.
+@nb.njit(cache=True, nogil=True, error_model="numpy")
+def _replace_by_log2(x, size):
+    """Binary logarithms of positive normal numbers, to ten digits.
 
     The series of the inverse hyperbolic tangent, after numbers were brought between √½ and √2.
     """
+    bits = x.view(np.int64)  # here, or the compiler would fear that it overlaps with x
     for i in range(size):
         exponent = (bits[i] - _ROOT) >> _EXPONENT
         bits[i] = bits[i] - (exponent << _EXPONENT)
@@ -100,7 +101,7 @@ def _replace_by_log2(x, bits, size):
         x[i] = _TWO_LOG2E * t * series + np.float64(exponent)
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(cache=True, nogil=True, error_model="numpy")
 def _fill_natural(out, parameters, log_base, statistics, size):
     for i in range(size):
         out[i] = parameters[0, i] + log_base
@@ -111,52 +112,67 @@ def _fill_natural(out, parameters, log_base, statistics, size):
                 out[i] += x * parameters[1 + t, i]
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(cache=True, nogil=True, error_model="numpy")
 def _fill_quadratic(out, parameters, log_base, x, size):
     for i in range(size):
         distance = x - parameters[1, i]
         out[i] = parameters[0, i] + log_base - parameters[2, i] * distance * distance
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(cache=True, nogil=True, error_model="numpy")
+def _log_gammainc(a, x):
+    """Log P(a, x), to ten digits, in fewer steps than `log_gammainc_scalar` takes."""
+    if x >= a + 1.0 or x <= 0.0:
+        return log_gammainc_scalar(a, x)
+    term = 1.0 / a
+    total, k = term, a
+    while term > total * 1e-11:
+        k += 1.0
+        term *= x / k
+        total += term
+    return min(0.0, a * math.log(x) - x - log_gamma_scalar(a) + math.log(total))
+
+
+@nb.njit(cache=True, nogil=True, error_model="numpy")
 def _add_limits(out, inner, parameters, power, limit, size):
     """What upper limits on precisions add, to leaves that feel them."""
     for i in range(size):
-        a, x = parameters[power, i], inner[i] * parameters[limit, i]
-        if x < a + 12.0 * math.sqrt(a) + 60.0:
-            out[i] += _LOG2E * log_gammainc_scalar(a, x)
+        if parameters[limit, i] < np.inf:
+            a, x = parameters[power, i], inner[i] * parameters[limit, i]
+            if x < a + 7.0 * math.sqrt(a) + 25.0:  # 1 − P is below 1e-11 from there on
+                out[i] += _LOG2E * _log_gammainc(a, x)
 
 
-@nb.njit(cache=True, nogil=True)
-def _fill_student(out, parameters, log_base, x, inner, logs, bits, size):
+@nb.njit(cache=True, nogil=True, error_model="numpy")
+def _fill_student(out, parameters, log_base, x, inner, logs, size):
     limited = False
     for i in range(size):
         distance = x - parameters[1, i]
         inner[i] = parameters[3, i] + parameters[2, i] * distance * distance
         logs[i] = inner[i]
         limited |= parameters[5, i] < np.inf
-    _replace_by_log2(logs, bits, size)
+    _replace_by_log2(logs, size)
     for i in range(size):
         out[i] = parameters[0, i] + log_base - parameters[4, i] * logs[i]
     if limited:
         _add_limits(out, inner, parameters, 4, 5, size)
 
 
-@nb.njit(cache=True, nogil=True)
-def _fill_lomax(out, parameters, log_base, x, inner, logs, bits, size):
+@nb.njit(cache=True, nogil=True, error_model="numpy")
+def _fill_lomax(out, parameters, log_base, x, inner, logs, size):
     limited = False
     for i in range(size):
         inner[i] = parameters[1, i] + x
         logs[i] = inner[i]
         limited |= parameters[3, i] < np.inf
-    _replace_by_log2(logs, bits, size)
+    _replace_by_log2(logs, size)
     for i in range(size):
         out[i] = parameters[0, i] + log_base - parameters[2, i] * logs[i]
     if limited:
         _add_limits(out, inner, parameters, 2, 3, size)
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(cache=True, nogil=True, error_model="numpy")
 def _fill_counts(form, out, parameters, x, size):
     """Masses of a count with a gamma or a beta prior, as quotients that keep their digits."""
     for i in range(size):
@@ -169,17 +185,17 @@ def _fill_counts(form, out, parameters, x, size):
             out[i] = parameters[0, i] + _LOG2E * mass
 
 
-@nb.njit(cache=True, nogil=True)
-def _fill_member(form, out, parameters, features, power, inner, logs, bits, size):
+@nb.njit(cache=True, nogil=True, error_model="numpy")
+def _fill_member(form, out, parameters, features, power, inner, logs, size):
     log_base = power * features[0]
     if form == NATURAL:
         _fill_natural(out, parameters, log_base, features[1:], size)
     elif form == QUADRATIC:
         _fill_quadratic(out, parameters, log_base, features[1], size)
     elif form == STUDENT:
-        _fill_student(out, parameters, log_base, features[1], inner, logs, bits, size)
+        _fill_student(out, parameters, log_base, features[1], inner, logs, size)
     elif form == LOMAX:
-        _fill_lomax(out, parameters, log_base, features[1], inner, logs, bits, size)
+        _fill_lomax(out, parameters, log_base, features[1], inner, logs, size)
     else:
         _fill_counts(form, out, parameters, features[1], size)
 
@@ -195,7 +211,7 @@ class Scratch(NamedTuple):
     quick: np.ndarray
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(cache=True, nogil=True, error_model="numpy")
 def make_scratch(size):
     """Work space for so many leaves of a column."""
     padded = LANES * (-(-size // LANES))
@@ -209,10 +225,10 @@ def make_scratch(size):
     )
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(cache=True, nogil=True, error_model="numpy")
 def fill_column(
-    first_value, count, first, last, features, forms, parameters, single, power, scratch, out, at,
-    step,
+    first_value, count, first, last, features, forms, parameters, single, power, places, scratch,
+    out, at,
 ):  # fmt: skip
     """Log densities of consecutive values of a column under all of its leaves.
 
@@ -225,31 +241,32 @@ def fill_column(
     features : float64 array of shape (families, values, 1 + statistics)
         Log base measure, −inf off the support, NaN for missing values; then T.
     forms : int64 array of shape (members,)
-    parameters : float64 array of shape (members, parameters, paths × leaves)
-    single : float32 array of shape (members, 3, paths × leaves, padded to full vectors)
+    parameters : float64 array of shape (members, parameters, different leaves)
+    single : float32 array of shape (members, 3, different leaves, padded to full vectors)
         The same of quadratic forms, for results in single precision; else without members.
     power : float
         To which densities are raised; parameters are already.
+    places : int32 array of shape (paths × leaves,)
+        Which of the different leaves every leaf is.
     scratch : Scratch
     out : array of shape (elements,)
-        Receives the result from ``at`` on, ``step`` elements for every value: 0 for missing values,
-        −inf off all supports.
+        Receives the result from ``at`` on, paths × leaves elements for every value: 0 for missing
+        values, −inf off all supports.
     """
     total, other, inner, logs = scratch.total, scratch.other, scratch.inner, scratch.logs
     gap, quick = scratch.gap, scratch.quick
-    bits = logs.view(np.int64)
-    size, padded = parameters.shape[2], gap.shape[0]
+    size, padded, leaves = parameters.shape[2], gap.shape[0], places.shape[0]
     vectors = single.shape[0] > 0
     for member in range(first, last):
         vectors &= forms[member] == QUADRATIC
     for value in range(first_value, first_value + count):
         if np.isnan(features[0, value, 0]):
-            for i in range(size):
+            for i in range(leaves):
                 out[at + i] = 0.0
         elif vectors:
             _fill_vectors(quick, single, features, first, last, value, power, padded)
-            for i in range(size):
-                out[at + i] = quick[i]
+            for i in range(leaves):
+                out[at + i] = quick[places[i]]
         else:
             found = False
             for m in range(last - first):
@@ -258,35 +275,37 @@ def fill_column(
                 part = other if found else total
                 _fill_member(
                     forms[first + m], part, parameters[first + m], features[m, value], power, inner,
-                    logs, bits, size,
+                    logs, size,
                 )  # fmt: skip
                 if found:
                     _add_exponentials(total, other, gap, size)
                 found = True
-            for i in range(size):
-                out[at + i] = total[i] if found else -np.inf
-        at += step
+            for i in range(leaves):
+                out[at + i] = total[places[i]] if found else -np.inf
+        at += leaves
 
 
-@nb.njit(cache=True, nogil=True)
-def fill_tabulated(first_value, targets, first_member, features, forms, parameters, power, out):
+@nb.njit(cache=True, nogil=True, error_model="numpy")
+def fill_tabulated(
+    first_value, targets, first_member, features, forms, parameters, power, places, out
+):
     """Log densities of all values of tabulated columns; ``out`` (features, paths × leaves).
 
     The values of column k go to ``targets[k]`` and the rows after it.
     """
-    size = parameters.shape[2]
-    scratch = make_scratch(size)
+    leaves = places.shape[1]
+    scratch = make_scratch(parameters.shape[2])
     single = np.empty((0, 3, 0), dtype=np.float32)
     flat = out.reshape(out.size)
     for k in range(targets.shape[0]):
         fill_column(
             first_value[k], first_value[k + 1] - first_value[k], first_member[k],
-            first_member[k + 1], features, forms, parameters, single, power, scratch, flat,
-            targets[k] * size, size,
+            first_member[k + 1], features, forms, parameters, single, power, places[k], scratch,
+            flat, targets[k] * leaves,
         )  # fmt: skip
 
 
-@nb.njit(cache=True, forceinline=True)
+@nb.njit(cache=True, forceinline=True, error_model="numpy")
 def _fill_vectors(out, single, features, first, last, value, power, padded):
     """A value's log density under mixtures of quadratic forms, in single precision."""
     for strip in range(0, padded, LANES):
@@ -312,7 +331,7 @@ def _fill_vectors(out, single, features, first, last, value, power, padded):
         vec.store(out, strip, total)
 
 
-@nb.njit(cache=True, forceinline=True)
+@nb.njit(cache=True, forceinline=True, error_model="numpy")
 def choose_family(logs, families, u):
     """Draw a family in proportion to 2^logs."""
     if families == 2 and logs[0] > -np.inf:
@@ -335,11 +354,11 @@ def choose_family(logs, families, u):
     return chosen
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(cache=True, nogil=True, error_model="numpy")
 def add_statistics(
     task, tasks, columns, codes, first_value, first_member, features, forms, parameters, power,
-    leaves, scaled, slots, first_total, totals, leaf_nodes, n_nodes, leaf_regions, copy_start,
-    copy_ids, visits, key, sweep, first_slot,
+    places, leaves, scaled, slots, first_total, totals, leaf_nodes, n_nodes, leaf_regions,
+    copy_start, copy_ids, visits, key, sweep, first_slot,
 ):  # fmt: skip
     """Draw the families of mixed columns' cells, and add cells to the leaves their rows visit.
 
@@ -417,6 +436,7 @@ def add_statistics(
                     at = np.int32(-1)
                     for visited in range(leaf_nodes.shape[1]):
                         at = max(at, place[leaf_nodes[copy, visited]])
+                    at = places[k, at]
                     for m in range(families):
                         log = parameters[member + m, 0, at] + power * features[m, value, 0]
                         if forms[member + m] == QUADRATIC:
@@ -435,7 +455,7 @@ def add_statistics(
         first = last
 
 
-@nb.njit(cache=True, forceinline=True)
+@nb.njit(cache=True, forceinline=True, error_model="numpy")
 def _find_places(place, leaf_regions, leaves):
     """Path · leaves + leaf of the leaf nodes that have a column in their scope, −1 elsewhere."""
     place[:] = -1
@@ -444,7 +464,7 @@ def _find_places(place, leaf_regions, leaves):
             place[leaf_regions[path] * leaves + leaf] = path * leaves + leaf
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(cache=True, nogil=True, error_model="numpy")
 def _add_alone(codes, first, last, first_value, scaled, slots, base, totals, n_nodes, visits):
     """Add the cells of a column with one family."""
     several = visits.times.shape[0] > 0
