@@ -10,7 +10,7 @@ from joblib import delayed
 
 from bayesspn.engine.shards import Shards, as_shards
 from bayesspn.inference.parallel_tempering import Replicas, start_replicas, sweep_with_replicas
-from bayesspn.inference.starts.informed import start_state
+from bayesspn.inference.starts.spread import start_state
 from bayesspn.inference.state import State
 from bayesspn.inference.sweep import SweepInfo, draw_sweep
 from bayesspn.model.generative import Learned, Model
