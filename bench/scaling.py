@@ -112,7 +112,7 @@ class Watched:
         self._shards = shards
         self.codebook, self.n_rows = shards.codebook, shards.n_rows
         self.values, self.cell_hashes = shards.values, shards.cell_hashes
-        self.log_likelihood = shards.log_likelihood
+        self.log_likelihood, self.sampled = shards.log_likelihood, shards.sampled
         self.seconds: list[float] = []
         self.sums: RowSums | None = None
 

@@ -15,7 +15,7 @@ from bayesspn.arrays import Array
 from bayesspn.engine.row_sums import Address
 from bayesspn.engine.shards import LocalShards, Shards
 from bayesspn.inference.circuits import draw_circuit
-from bayesspn.inference.starts.spread import start_state
+from bayesspn.inference.starts.choices import start_state
 from bayesspn.inference.state import State, statistics_in_scope
 from bayesspn.inference.sweep import SweepInfo, draw_hyper_parameters, draw_sweep
 from bayesspn.tables import Schema, describe_columns, encode

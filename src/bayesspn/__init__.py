@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from bayesspn.estimators.density import BayesianSPN
     from bayesspn.estimators.imputer import SPNImputer
     from bayesspn.estimators.infinite import InfiniteSPN
+    from bayesspn.estimators.plans import FitPlan
     from bayesspn.estimators.pooling import PooledEstimate, pool_estimates
     from bayesspn.estimators.regressor import SPNRegressor
     from bayesspn.files.estimators import load
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     from bayesspn.numerics.random_numbers import Key
     from bayesspn.prediction.posterior import Posterior, merge_chains
     from bayesspn.questions.interface import Conditional
-    from bayesspn.questions.views import Answer
+    from bayesspn.questions.uncertainty import Answer
     from bayesspn.rows.encoded import EncodedRows, encode_rows
     from bayesspn.scopes import Scope
     from bayesspn.selection.averages import GraphAverage
@@ -59,6 +60,7 @@ __all__ = [
     "Conditional",
     "EncodedRows",
     "Engine",
+    "FitPlan",
     "GraphAverage",
     "GraphSelection",
     "InfiniteSPN",
@@ -92,6 +94,7 @@ _MODULES = {
     "estimators.density": ("BayesianSPN",),
     "estimators.imputer": ("SPNImputer",),
     "estimators.infinite": ("InfiniteSPN",),
+    "estimators.plans": ("FitPlan",),
     "estimators.pooling": ("PooledEstimate", "pool_estimates"),
     "estimators.regressor": ("SPNRegressor",),
     "files.estimators": ("load",),
@@ -112,7 +115,7 @@ _MODULES = {
     "numerics.random_numbers": ("Key",),
     "prediction.posterior": ("Posterior", "merge_chains"),
     "questions.interface": ("Conditional",),
-    "questions.views": ("Answer",),
+    "questions.uncertainty": ("Answer",),
     "rows.encoded": (
         "EncodedRows",
         "encode_rows",

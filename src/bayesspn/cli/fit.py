@@ -27,6 +27,7 @@ from bayesspn.cli.options import (
     TableArgument,
     TemperaturesOption,
     ThinOption,
+    TimeLimitOption,
     check_new_file,
     load_schema,
     number_or_auto,
@@ -75,6 +76,7 @@ def fit(
     schema: SchemaOption = None,
     columns: ColumnsOption = None,
     drop: DropOption = None,
+    time_limit: TimeLimitOption = None,
     chains: ChainsOption = CHAINS,
     burn_in: BurnInOption = BURN_IN,
     draws: DrawsOption = DRAWS,
@@ -169,6 +171,7 @@ def fit(
         alpha=alpha,
         beta=beta,
         gamma=gamma,
+        time_limit=time_limit,
         chains=chains,
         burn_in=burn_in,
         draws=draws,
@@ -194,8 +197,8 @@ def fit(
     if report["interrupted"]:
         again = "" if checkpoint is None else "; the same command with --force goes on"
         say(
-            f"interrupted: {output} holds {report['draws']} of the {chains * draws} draws that "
-            f"were wanted{again}"
+            f"interrupted: {output} holds {count(report['draws'], 'draw')}, fewer than were "
+            f"wanted{again}"
         )
         raise typer.Exit(INTERRUPTED)
 
@@ -232,7 +235,7 @@ def _report(model: BayesianSPN, data: pd.DataFrame, output: Path) -> dict[str, A
         "sweeps": model.trace_.shape[1],
         "draws": model.posterior_.n_draws,
         "rhat": model.rhat_,
-        "interrupted": model.posterior_.n_draws < model.chains * model.draws,
+        "interrupted": model.interrupted_,
     }
     if hasattr(model, "selection_"):
         report["graphs"] = list(frame_rows(model.selection_.reset_index()))

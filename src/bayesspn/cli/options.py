@@ -123,10 +123,30 @@ def _count(name: str, parameter: str, text: str) -> Any:
     )
 
 
-ChainsOption = Annotated[int, _count("--chains", "chains", "Independent chains, averaged.")]
-BurnInOption = Annotated[int, _count("--burn-in", "burn_in", "Sweeps before the first draw.")]
-DrawsOption = Annotated[int, _count("--draws", "draws", "Draws that a chain keeps.")]
-ThinOption = Annotated[int, _count("--thin", "thin", "Sweeps per draw.")]
+def _length(name: str, parameter: str, text: str) -> Any:
+    def read(given: str) -> Any:
+        found = whole_or_auto(given)
+        if found != "auto" and found < LEAST[parameter]:
+            raise typer.BadParameter(f"{found} is less than {LEAST[parameter]}")
+        return found
+
+    return typer.Option(name, parser=read, metavar="N", help=text, rich_help_panel="Sampling")
+
+
+TimeLimitOption = Annotated[
+    float | None,
+    typer.Option(
+        "--time-limit",
+        metavar="SECONDS",
+        help="Seconds for the fit: as many chains and sweeps as there is time for.",
+        show_default=False,
+        rich_help_panel="Sampling",
+    ),
+]
+ChainsOption = Annotated[str, _length("--chains", "chains", "Independent chains, averaged.")]
+BurnInOption = Annotated[str, _length("--burn-in", "burn_in", "Sweeps before the first draw.")]
+DrawsOption = Annotated[str, _length("--draws", "draws", "Draws that a chain keeps.")]
+ThinOption = Annotated[str, _length("--thin", "thin", "Sweeps per draw.")]
 TemperaturesOption = Annotated[
     int,
     _count(

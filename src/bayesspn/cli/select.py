@@ -26,6 +26,7 @@ from bayesspn.cli.options import (
     SeedOption,
     TableArgument,
     ThinOption,
+    TimeLimitOption,
     check_new_file,
     load_schema,
     read_columns,
@@ -101,6 +102,7 @@ def select(
     schema: SchemaOption = None,
     columns: ColumnsOption = None,
     drop: DropOption = None,
+    time_limit: TimeLimitOption = None,
     chains: ChainsOption = CHAINS,
     burn_in: BurnInOption = BURN_IN,
     draws: DrawsOption = DRAWS,
@@ -136,7 +138,12 @@ def select(
         check_new_file(output, force)
     data = read_columns(table, chosen, columns, drop)
     estimator = BayesianSPN(
-        chains=chains, burn_in=burn_in, draws=draws, thin=thin, schema=load_schema(schema)
+        time_limit=time_limit,
+        chains=chains,
+        burn_in=burn_in,
+        draws=draws,
+        thin=thin,
+        schema=load_schema(schema),
     )
     begin = time.perf_counter()
     try:

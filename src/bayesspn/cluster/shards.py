@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 
 import numpy as np
@@ -57,6 +58,8 @@ class WorkerShards:
         self._workers = workers
         self._ends = np.asarray(ends)
         self._dictionary = encode_shards(workers, leaves)
+        self._share = 1.0
+        self._sampled_rows: int | None = None
         self.bytes_moved = 0
 
     @property
@@ -67,12 +70,20 @@ class WorkerShards:
     @property
     def n_rows(self) -> int:
         """Number of rows."""
-        return int(self._ends[-1])
+        return int(self._ends[-1]) if self._sampled_rows is None else self._sampled_rows
+
+    def sampled(self, rows: int) -> WorkerShards:
+        """About so many of the rows, the same for any split; they keep their numbers."""
+        some = copy.copy(self)
+        some._share = rows / self.n_rows
+        some._sampled_rows = sum(call_alike(self._workers, "count_sampled", some._share))
+        return some
 
     def row_pass(self, circuit: Circuit, address: Address) -> RowSums:
         """Draw z and s for every row and add up what they say."""
         message = pack_circuit(circuit)
-        parts = call_alike(self._workers, "row_pass", self._workers.broadcast(message), address)
+        sent = self._workers.broadcast(message)
+        parts = call_alike(self._workers, "row_pass", sent, address, self._share)
         total = add_row_sums(parts)
         arrays = (*total.edge_counts, *total.statistics)
         received = sum(array.nbytes for array in arrays)
@@ -82,7 +93,9 @@ class WorkerShards:
     def log_likelihood(self, circuit: Circuit) -> float:
         """Sum of the log densities of all rows."""
         message = self._workers.broadcast(pack_circuit(circuit))
-        return from_fixed_point(sum(call_alike(self._workers, "log_likelihood", message)))
+        return from_fixed_point(
+            sum(call_alike(self._workers, "log_likelihood", message, self._share))
+        )
 
     def values(self, row_ids: IntArray) -> Array:
         """Values of some rows, NaN where missing; shape (row_ids, columns)."""

@@ -11,6 +11,7 @@ from bayesspn.arrays import Array, IntArray
 from bayesspn.cluster.messages import unpack_circuit
 from bayesspn.engine import compiled
 from bayesspn.engine.row_sums import Address, RowSums
+from bayesspn.engine.shards import choose_rows
 from bayesspn.leaves.columns import Leaves
 from bayesspn.model.circuit import Circuit
 from bayesspn.numerics.threads import use_threads
@@ -52,12 +53,29 @@ class ShardWorker:
         self._first = 0
         self._pieces: list[Array] = []
         self._rows: EncodedRows | None = None
+        self._samples: dict[float, EncodedRows] = {}
 
     @property
     def rows(self) -> EncodedRows:
         """The encoded shard."""
         assert self._rows is not None
         return self._rows
+
+    def sampled(self, share: float) -> EncodedRows:
+        """The encoded shard, or a share of its rows."""
+        if share >= 1.0:
+            return self.rows
+        if share not in self._samples:
+            # rows are numbered one after the other: shards are stretches of the table
+            wanted = np.zeros(self._first + self.rows.n_rows, dtype=bool)
+            ids = np.arange(self._first, len(wanted))
+            wanted[ids] = choose_rows(ids, share)
+            self._samples[share] = self.rows.take(wanted)
+        return self._samples[share]
+
+    def count_sampled(self, share: float) -> int:
+        """Number of rows in a share of the shard."""
+        return self.sampled(share).n_rows
 
     def survey(self, source: ParquetSource) -> tuple[ColumnSurvey, ...]:
         """Survey of every column of rows to come."""
@@ -99,13 +117,13 @@ class ShardWorker:
         self._rows = EncodedRows(codebook, tuple(blocks))
         return self._rows.n_rows
 
-    def row_pass(self, message: bytes, address: Address) -> RowSums:
-        """Draw z and s for every row and add up what they say."""
-        return compiled.row_pass(self._unpack(message), self.rows, address)
+    def row_pass(self, message: bytes, address: Address, share: float = 1.0) -> RowSums:
+        """Draw z and s for every row, or a share of them, and add up what they say."""
+        return compiled.row_pass(self._unpack(message), self.sampled(share), address)
 
-    def log_likelihood(self, message: bytes) -> int:
-        """Sum of the log densities of all rows, in fixed point."""
-        return compiled.fixed_log_likelihood(self._unpack(message), self.rows)
+    def log_likelihood(self, message: bytes, share: float = 1.0) -> int:
+        """Sum of the log densities of all rows, or a share of them, in fixed point."""
+        return compiled.fixed_log_likelihood(self._unpack(message), self.sampled(share))
 
     def _unpack(self, message: bytes) -> Circuit:
         if self._threads is not None:

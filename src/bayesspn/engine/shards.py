@@ -10,6 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from bayesspn.arrays import Array, IntArray
 from bayesspn.engine import compiled
 from bayesspn.engine.row_sums import Address, RowSums, add_row_sums, from_fixed_point
@@ -44,6 +47,9 @@ class Shards(Protocol):
     def cell_hashes(self) -> HashArray:
         """Hash of the cells of every column, the same for any split; shape (columns,)."""
 
+    def sampled(self, rows: int) -> Shards:
+        """About so many of the rows, the same for any split; they keep their numbers."""
+
 
 class LocalShards:
     """Rows in this process.
@@ -62,6 +68,7 @@ class LocalShards:
         self.rows = rows
         self._parts = rows.split(shards) if shards > 1 else (rows,)
         self._row_pass = row_pass
+        self._samples: dict[int, LocalShards] = {}
 
     @property
     def codebook(self) -> Codebook:
@@ -90,6 +97,35 @@ class LocalShards:
     def cell_hashes(self) -> HashArray:
         """Hash of the cells of every column, the same for any split; shape (columns,)."""
         return hash_columns(self.rows)
+
+    def sampled(self, rows: int) -> LocalShards:
+        """About so many of the rows, the same for any split; they keep their numbers."""
+        if rows not in self._samples:
+            kept = self.rows.take(choose_rows(np.arange(self.n_rows), rows / self.n_rows))
+            self._samples[rows] = LocalShards(kept, row_pass=self._row_pass)
+        return self._samples[rows]
+
+
+def choose_rows(row_ids: IntArray, share: float) -> NDArray[np.bool_]:
+    """Which rows belong to a sample of a share of all, decided by their numbers alone.
+
+    Examples
+    --------
+    >>> int(choose_rows(np.arange(10_000), 0.25).sum())
+    2524
+    >>> ids = np.arange(100)
+    >>> bool(choose_rows(ids, 0.5)[choose_rows(ids, 0.25)].all())  # larger ones hold smaller ones
+    True
+    """
+    mixed = row_ids.astype(np.uint64)
+    for factor, shift in (
+        (0x9E3779B97F4A7C15, 30),
+        (0xBF58476D1CE4E5B9, 27),
+        (0x94D049BB133111EB, 31),
+    ):
+        mixed = (mixed + np.uint64(1)) * np.uint64(factor)
+        mixed ^= mixed >> np.uint64(shift)
+    return np.asarray(mixed.astype(np.float64) * 2.0**-64 < share)
 
 
 def as_shards(rows: EncodedRows | Shards) -> Shards:

@@ -5,10 +5,11 @@ Nothing is imported here: the help of the command line must not wait.
 
 from __future__ import annotations
 
-CHAINS = 4
-BURN_IN = 200
-DRAWS = 50
-THIN = 4
+#: Parameters of a fit's length are found on the table and its chains, unless they are given.
+CHAINS = BURN_IN = DRAWS = THIN = "auto"
 
 #: Smallest values of parameters that are whole numbers.
 LEAST = {"chains": 1, "burn_in": 0, "draws": 1, "thin": 1, "temperatures": 1}
+
+#: Those of them that may be "auto".
+LENGTHS = ("chains", "burn_in", "draws", "thin")

@@ -33,9 +33,9 @@ class BayesianSPN(Questions, DensityMixin, JointEstimator):
     Parameters
     ----------
     graph : RegionGraph, "auto" or "select", default="auto"
-        The region graph. ``"auto"`` goes by the size of the table; ``"select"`` chooses among
-        several graphs by their evidence before it fits the best, as `select_graph` does, which
-        takes many times as long as a fit.
+        The region graph. ``"auto"`` compares half a dozen that suit the table's size by short
+        chains on some of its rows, before the fit; ``"select"`` compares more of them by their
+        evidence, as `select_graph` does, which takes many times as long as a fit.
     alpha : float or "auto", default="auto"
         Concentration of sum weights; learned by default, a number fixes it.
     beta : float or "auto", default="auto"
@@ -43,18 +43,28 @@ class BayesianSPN(Questions, DensityMixin, JointEstimator):
     gamma : float or "auto", default="auto"
         Strength of the leaf priors in pseudo-observations: 0.5 means Beta(½, ½) and the like.
         Learned for every column by default; a number fixes all that the schema leaves open.
-    chains : int, default=4
-        Independent chains, averaged.
-    burn_in : int, default=200
-        Sweeps of a chain before its first draw.
-    draws : int, default=50
-        Draws that a chain keeps.
-    thin : int, default=4
-        Sweeps per draw.
+    time_limit : float, default=None
+        Seconds that the fit may take, the comparison of graphs included: as many chains, sweeps and
+        draws as there is time for. Without a limit, what is "auto" depends on the table alone.
+    chains : int or "auto", default="auto"
+        Independent chains, averaged. Many short ones are better than few long ones: 8, fewer if a
+        sweep takes seconds, up to 64 if there is a time limit.
+    burn_in : int or "auto", default="auto"
+        Sweeps of a chain before its first draw. ``"auto"`` goes on until the chains no longer climb
+        (their fit rose by less than 0.02 nats per row, or two standard errors, from the second to
+        the last quarter of their sweeps), at most 1,000 sweeps.
+    draws : int or "auto", default="auto"
+        Draws that a chain keeps; about 100 of all chains together.
+    thin : int or "auto", default="auto"
+        Sweeps per draw; 4 unless sweeps are slow.
     temperatures : int, default=1
         Chains at so many temperatures stand behind each of the ``chains`` and exchange networks
         with it: the warmer they are the more freely they move, and what they find helps the cold
         one, which alone is kept, out of bad modes. A fit takes more than so many times as long.
+    plan : FitPlan, default=None
+        ``plan_`` of an earlier fit: the same graph, starts, chains, sweeps and seed, and so the
+        same draws of the same table, bit by bit, however long it takes. Lengths, ``graph``,
+        ``time_limit`` and ``random_state`` are then not used.
     schema : Schema, default=None
         What the columns are; inferred from the table if not given.
     n_jobs : int, default=None
@@ -83,6 +93,17 @@ class BayesianSPN(Questions, DensityMixin, JointEstimator):
         The draws.
     graph_ : RegionGraph
         The region graph.
+    comparison_ : DataFrame
+        With ``graph="auto"``, the graphs and starts that were compared, best first: ``score`` is
+        the mean log density of rows held out. Files do not keep it.
+    plan_ : FitPlan
+        Graph, starts, chains, sweeps, draws and seed of the fit, to be given back as ``plan``.
+    interrupted_ : bool
+        Whether Ctrl-C ended the fit early.
+    settling_ : DataFrame
+        How well chains agree on answers about each column: ``error`` is the
+        Monte Carlo error of the log probability of its cells given the rest of their rows, typical
+        of some of the rows; ``spread`` that between single chains. Not with a single chain.
     selection_ : DataFrame
         With ``graph="select"``, the graphs and their evidence, best first, as the table of
         `GraphSelection`. Files do not keep it.

@@ -15,6 +15,7 @@ import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
 from bayesspn.arrays import Array
+from bayesspn.estimators.plans import FitPlan
 from bayesspn.inference.infinite.components import count_components
 from bayesspn.inference.state import State
 from bayesspn.prediction.posterior import DRAWN_SEED, Posterior
@@ -29,7 +30,8 @@ class Diagnosed:
 
     posterior_: Posterior
     trace_: Array
-    thin: int
+    plan_: FitPlan | None
+    thin: int | str
 
     def summary(self, interval: float = 0.9) -> pd.DataFrame:
         """How well the chains agree, on quantities that do not depend on how nodes are numbered.
@@ -96,7 +98,13 @@ class Diagnosed:
 
     def _invariants(self) -> dict[str, Array]:
         check_is_fitted(self)
-        return invariants(self.posterior_, self.trace_, self.thin)
+        return invariants(self.posterior_, self.trace_, self._thin)
+
+    @property
+    def _thin(self) -> int:
+        """Sweeps per draw."""
+        # models of the first version's files have no plan, and a number
+        return int(self.thin) if self.plan_ is None else self.plan_.thin
 
     @abstractmethod
     def _whole(self) -> View:

@@ -1,193 +1,314 @@
-"""Running the chains of an estimator: progress, checkpoints, Ctrl-C, and whether they agree."""
+"""Running the chains of an estimator: progress, checkpoints, time limits, Ctrl-C."""
 
 from __future__ import annotations
 
-import os
 import time
-import warnings
-from collections.abc import Sequence
-from dataclasses import replace
-from itertools import accumulate, pairwise
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
-from joblib import effective_n_jobs
-from sklearn.exceptions import ConvergenceWarning
+from joblib import delayed, effective_n_jobs
 from tqdm.auto import tqdm
 
 from bayesspn.arrays import Array
-from bayesspn.engine.shards import Shards
+from bayesspn.engine.shards import Shards, as_shards
+from bayesspn.estimators.plans import BURN_IN_SHARE
 from bayesspn.files.checkpoints import Checkpoint
 from bayesspn.inference.chains import (
     Chain,
     GrowingChain,
     advance_chains,
     chain_from_state,
-    start_chain,
+    check_rows,
 )
+from bayesspn.inference.climbing import FIRST_LOOK, still_climbing
+from bayesspn.inference.lengths import Lengths
 from bayesspn.inference.state import State
+from bayesspn.inference.sweep import draw_sweep
+from bayesspn.inference.warm_up import WarmUp, warm_up
 from bayesspn.model.generative import Model
-from bayesspn.numerics.checks import levels_to_user
-from bayesspn.numerics.random_numbers import LARGEST_SEED, Key, draw_seed
+from bayesspn.numerics.parallel import run_side_by_side
+from bayesspn.numerics.random_numbers import Key
 from bayesspn.rows.encoded import EncodedRows
 
-#: Rounds into which parallel chains are divided: progress is shown, and Ctrl-C heard, after each.
+#: Rounds into which the burn-in, or the draws, of chains side by side are divided: progress is
+#: shown, and Ctrl-C heard, after each.
 _ROUNDS = 10
 
-#: Chains whose R-hat of the log-likelihood exceeds this sit in different modes.
-_LARGEST_RHAT = 1.1
+#: Sweeps that tell what a sweep takes on this machine.
+_TIMED_SWEEPS = 2
+
+#: Burn-in that has not ended yet.
+_NEVER = 2**62
 
 
-class _Plan(NamedTuple):
-    """How far the chains are to go."""
+class Sampled(NamedTuple):
+    """Chains with draws, and how far they went.
 
-    burn_in: int
-    draws: int
-    thin: int
+    Attributes
+    ----------
+    chains : tuple of Chain
+    lengths : Lengths
+        With the burn-in that was done.
+    interrupted : bool
+        Whether Ctrl-C ended the run.
+    """
 
-    @property
-    def sweeps(self) -> int:
-        """Sweeps of a chain."""
-        return self.burn_in + self.draws * self.thin
+    chains: tuple[Chain, ...]
+    lengths: Lengths
+    interrupted: bool
 
-    def done(self, chains: Sequence[Chain]) -> int:
-        """Sweeps that need not be done any more."""
-        return sum(min(chain.sweep, self.sweeps) for chain in chains)
 
-    def stops(self) -> list[int]:
-        """Sweeps after which the rounds of parallel chains end."""
-        rounds = _divide(self.burn_in) + [n * self.thin for n in _divide(self.draws)]
-        return list(accumulate(rounds))
+class Pace(NamedTuple):
+    """Seconds that a chain's warm-up and a sweep take on this machine."""
 
-    def cut(self, chain: Chain) -> Chain:
-        """The part of a chain that was asked for; a checkpoint may hold a longer one."""
-        return replace(chain, draws=chain.draws[: self.draws], trace=chain.trace[: self.sweeps])
+    warm_up: float
+    sweep: float
+
+
+@dataclass(frozen=True)
+class Clock:
+    """A time limit.
+
+    Attributes
+    ----------
+    begun : float
+        When the fit began, in seconds of `time.monotonic`.
+    limit : float
+        Seconds from then on.
+    """
+
+    begun: float
+    limit: float
+
+    def left(self, share: float = 1.0) -> float:
+        """Seconds left until a share of the limit has passed."""
+        return self.begun + share * self.limit - time.monotonic()
 
 
 def sample_chains(
     model: Model,
     rows: EncodedRows | Shards,
     *,
-    random_state: Any,
-    chains: int,
-    burn_in: int,
-    draws: int,
-    thin: int,
+    seed: int,
+    warm: WarmUp,
+    lengths: Callable[[Pace | None], Lengths],
+    store: Checkpoint,
     n_jobs: int | None,
     progress: bool,
     temperatures: int = 1,
-    checkpoint: str | os.PathLike[str] | None = None,
     states: Sequence[State] = (),
-    generation: int = 0,
-) -> tuple[Chain, ...]:
-    """Start chains, or take them from a checkpoint, and run each to ``burn_in + draws * thin``.
+    clock: Clock | None = None,
+) -> Sampled:
+    """Start chains, or take them from a checkpoint, and run each through burn-in and draws.
 
     The draws depend neither on ``n_jobs`` nor on how often the run was stopped and taken up again.
-    Ctrl-C ends all chains early and keeps those that have draws, if any has.
+    Ctrl-C ends all chains early: with those draws that all of them have, or, in a burn-in of open
+    length, with the state that each has come to.
 
-    With ``states``, chains begin there; ``generation`` tells runs with the same ``random_state``
-    apart, whose random numbers must differ.
+    Parameters
+    ----------
+    model : Model
+    rows : EncodedRows or Shards
+    seed : int
+        Chain n has the key (seed, n).
+    warm : WarmUp
+        How chains find where they begin.
+    lengths : callable
+        How far chains go, given the pace of this machine, None if time does not matter.
+    store : Checkpoint
+    n_jobs : int or None
+    progress : bool
+    temperatures : int, default=1
+    states : sequence of State, default=()
+        Where chains begin, instead of a warm-up.
+    clock : Clock, default=None
     """
-    plan = _Plan(int(burn_in), int(draws), int(thin))
-    seed = draw_seed(random_state) + generation * (LARGEST_SEED + 1)
-    store = Checkpoint(
-        checkpoint,
-        rows,
-        burn_in=burn_in,
-        thin=thin,
-        temperatures=temperatures,
-        random_state=random_state,
-    )
-    current = store.resume(model, chains, seed)
-    left = chains if current is None else sum(chain.sweep < plan.sweeps for chain in current)
-    if left:
+    check_rows(model, rows)
+    run = _Run(model, rows, n_jobs, progress, store, clock)
+    chains, planned, burn_in = store.resume(model, seed)
+    if chains is None:
         store.check_writable()
-    if current is None and states:
-        current = [
-            chain_from_state(Key(seed, n), model, state, temperatures)
-            for n, state in enumerate(states)
+        starting = _Starting(model, as_shards(rows), seed, warm, temperatures, n_jobs)
+        if states:
+            planned = lengths(None)
+            chains = [starting.chain(n, state) for n, state in enumerate(states)]
+        else:
+            begun = time.monotonic()
+            chains = starting.warm_up(range(1))
+            warmed = time.monotonic() - begun
+            pace = None if clock is None else Pace(warmed, starting.time_sweep(chains[0]))
+            planned = lengths(pace)
+            chains += starting.warm_up(range(1, planned.chains))
+        store.plan = planned
+    assert planned is not None
+    # more draws continue the chains of a checkpoint, fewer are the first of those there
+    planned = replace(planned, draws=lengths(None).draws) if clock is None else planned
+    return run(chains, planned, burn_in)
+
+
+class _Starting(NamedTuple):
+    """How chains begin."""
+
+    model: Model
+    shards: Shards
+    seed: int
+    warm: WarmUp
+    temperatures: int
+    n_jobs: int | None
+
+    def chain(self, number: int, state: State) -> Chain:
+        """The chain that begins in a state."""
+        return chain_from_state(Key(self.seed, number), self.model, state, self.temperatures)
+
+    def warm_up(self, numbers: Sequence[int]) -> list[Chain]:
+        """Chains that have found where they begin."""
+        tasks = [
+            delayed(warm_up)(Key(self.seed, n), self.model, self.shards, self.warm) for n in numbers
         ]
-    if current is None:
-        current = [start_chain(Key(seed, n), model, rows, temperatures) for n in range(chains)]
-    with tqdm(
-        total=chains * plan.sweeps,
-        initial=plan.done(current),
-        unit=" sweeps",
-        disable=not progress,
-    ) as bar:
-        try:
-            if min(effective_n_jobs(n_jobs), left) <= 1:
-                _run_in_turn(current, rows, plan, bar, store)
-            else:
-                _run_in_rounds(current, rows, plan, n_jobs, bar, store)
-        except KeyboardInterrupt:
-            if not any(chain.draws for chain in current):
-                raise
-        finally:
-            store.write(current)
-    return tuple(plan.cut(chain) for chain in current if chain.draws)
+        states = run_side_by_side(tasks, self.n_jobs) if tasks else []
+        return [self.chain(n, state) for n, state in zip(numbers, states, strict=True)]
 
-
-def _run_in_turn(
-    chains: list[Chain], rows: EncodedRows | Shards, plan: _Plan, bar: tqdm, store: Checkpoint
-) -> None:
-    """Run one chain after the other; the list always holds what was done."""
-    for number, chain in enumerate(chains):
-        growing = GrowingChain(chain, rows, burn_in=plan.burn_in, thin=plan.thin)
-        try:
-            while growing.sweep < plan.sweeps:
-                info = growing.step()
-                bar.update()
-                bar.set_postfix_str(f"log-likelihood {info.log_likelihood:.2f}", refresh=False)
-                if store.due():
-                    chains[number] = growing.chain()
-                    store.write(chains)
-        finally:
-            chains[number] = growing.chain()
-        if store.due(milestone=True):
-            store.write(chains)
-
-
-def _run_in_rounds(
-    chains: list[Chain],
-    rows: EncodedRows | Shards,
-    plan: _Plan,
-    n_jobs: int | None,
-    bar: tqdm,
-    store: Checkpoint,
-) -> None:
-    """Run chains side by side, round by round; the list always holds the rounds that were done."""
-    stops = plan.stops()
-    most = 1 if store.active else plan.sweeps
-    while True:
-        numbers = [n for n, chain in enumerate(chains) if chain.sweep < plan.sweeps]
-        if not numbers:
-            return
+    def time_sweep(self, chain: Chain) -> float:
+        """Seconds that a sweep takes when chains run side by side, in seconds of one core."""
+        draw_sweep(chain.key, 1, self.model, self.shards, chain.state)
         begun = time.monotonic()
-        before = plan.done(chains)
-        part = [chains[n] for n in numbers]
-        until = [
-            min(next(stop for stop in stops if stop > chain.sweep), chain.sweep + most)
-            for chain in part
-        ]
-        part = list(
-            advance_chains(part, rows, until, burn_in=plan.burn_in, thin=plan.thin, n_jobs=n_jobs)
+        for sweep in range(_TIMED_SWEEPS):
+            draw_sweep(chain.key, sweep, self.model, self.shards, chain.state)
+        taken = (time.monotonic() - begun) / _TIMED_SWEEPS
+        return max(taken, 1e-6) * self.temperatures
+
+
+class _Run:
+    """All chains of a fit on their way."""
+
+    def __init__(
+        self,
+        model: Model,
+        rows: EncodedRows | Shards,
+        n_jobs: int | None,
+        progress: bool,
+        store: Checkpoint,
+        clock: Clock | None,
+    ) -> None:
+        self.model, self.rows, self.store, self.clock = model, rows, store, clock
+        self.jobs = effective_n_jobs(n_jobs)
+        self.progress = progress
+        self.chains: list[Chain] = []
+        self.burn_in: int | None = None
+
+    def __call__(self, chains: list[Chain], planned: Lengths, burn_in: int | None) -> Sampled:
+        """Burn in, draw, and say how far it went."""
+        self.chains = chains
+        self.burn_in = planned.burn_in if burn_in is None else burn_in
+        draws, interrupted = planned.draws, False
+        total = planned.most_burn_in + draws * planned.thin
+        with tqdm(
+            total=len(chains) * total,
+            initial=sum(min(chain.sweep, total) for chain in chains),
+            unit=" sweeps",
+            disable=not self.progress,
+        ) as self.bar:
+            try:
+                self._burn_in(planned)
+                self._advance((self.burn_in or 0) + draws * planned.thin, planned.thin)
+            except KeyboardInterrupt:
+                self._stop_early()
+                interrupted = True
+            finally:
+                self.store.write(self.chains, self.burn_in)
+        length = min(draws, *(len(chain.draws) for chain in self.chains))
+        if self.clock is not None:  # what the clock left of them, the same for all chains
+            draws = length
+        assert self.burn_in is not None
+        sweeps = self.burn_in + draws * planned.thin
+        kept = tuple(
+            replace(chain, draws=chain.draws[:draws], trace=chain.trace[:sweeps])
+            for chain in self.chains
+            if chain.draws
         )
-        for n, chain in zip(numbers, part, strict=True):
-            chains[n] = chain
-        if store.active:
-            most = store.next_round(most, time.monotonic() - begun)
-        bar.update(plan.done(chains) - before)
-        now = np.mean([chain.trace[-1].log_likelihood for chain in part])
-        bar.set_postfix_str(f"log-likelihood {now:.2f}", refresh=False)
-        if store.due(milestone=any(chain.sweep >= plan.sweeps for chain in part)):
-            store.write(chains)
+        done = replace(planned, burn_in=self.burn_in, most_burn_in=self.burn_in, draws=draws)
+        return Sampled(kept, done, interrupted)
 
+    def _burn_in(self, planned: Lengths) -> None:
+        if self.burn_in is not None:
+            self._advance(self.burn_in, planned.thin)
+            return
+        look = min(FIRST_LOOK, planned.most_burn_in)
+        while True:
+            if not self._advance(look, planned.thin, BURN_IN_SHARE):
+                look = min(chain.sweep for chain in self.chains)
+                break
+            climbing = still_climbing(stack_traces(self.chains)[:, :look])
+            if look >= planned.most_burn_in or not climbing:
+                break
+            look = min(2 * look, planned.most_burn_in)
+        self.burn_in = look
+        self.bar.total = len(self.chains) * (look + planned.draws * planned.thin)
+        self.bar.refresh()
 
-def _divide(total: int) -> list[int]:
-    """Divide a number into at most _ROUNDS nearly equal parts."""
-    ends = [total * part // _ROUNDS for part in range(_ROUNDS + 1)]
-    return [end - begin for begin, end in pairwise(ends) if end > begin]
+    def _stop_early(self) -> None:
+        """Go on with what there is after Ctrl-C, or not at all."""
+        if any(chain.draws for chain in self.chains):
+            return
+        if self.burn_in is not None or not all(chain.sweep for chain in self.chains):
+            raise KeyboardInterrupt
+        self.burn_in = max(0, min(chain.sweep for chain in self.chains) - 1)
+        self.chains = [replace(chain, draws=(chain.state,)) for chain in self.chains]
+
+    def _advance(self, until: int, thin: int, share: float = 1.0) -> bool:
+        """Bring all chains to a number of sweeps, round by round.
+
+        Returns
+        -------
+        bool
+            False if a share of the time limit passed before; there is always one draw.
+        """
+        burn_in = _NEVER if self.burn_in is None else self.burn_in
+        stop = min(chain.sweep for chain in self.chains)
+        length = max(thin, -(-(until - stop) // _ROUNDS))
+        if self.store.active or self.clock is not None:
+            length = thin
+        while stop < until:
+            drawn = self.burn_in is None or all(chain.draws for chain in self.chains)
+            if self.clock is not None and drawn and self.clock.left(share) < 0:
+                return False
+            stop = min(until, stop + length)
+            begun = time.monotonic()
+            self._round(stop, burn_in, thin)
+            if self.store.active:
+                length = self.store.next_round(length, time.monotonic() - begun)
+            if self.store.due(milestone=stop == until):
+                self.store.write(self.chains, self.burn_in)
+        return True
+
+    def _round(self, stop: int, burn_in: int, thin: int) -> None:
+        """Bring all chains to a number of sweeps; the list always holds what was done."""
+        numbers = [n for n, chain in enumerate(self.chains) if chain.sweep < stop]
+        if min(self.jobs, len(numbers)) <= 1:
+            for n in numbers:
+                growing = GrowingChain(self.chains[n], self.rows, burn_in=burn_in, thin=thin)
+                try:
+                    while growing.sweep < stop:
+                        info = growing.step()
+                        self._show(1, info.log_likelihood)
+                finally:
+                    self.chains[n] = growing.chain()
+            return
+        part = [self.chains[n] for n in numbers]
+        before = sum(chain.sweep for chain in part)
+        until = [stop] * len(part)
+        done = advance_chains(part, self.rows, until, burn_in=burn_in, thin=thin, n_jobs=self.jobs)
+        for n, chain in zip(numbers, done, strict=True):
+            self.chains[n] = chain
+        now = float(np.mean([chain.trace[-1].log_likelihood for chain in done]))
+        self._show(sum(chain.sweep for chain in done) - before, now)
+
+    def _show(self, sweeps: int, log_likelihood: float) -> None:
+        self.bar.update(sweeps)
+        stage = "burning in" if self.burn_in is None else "sampling"
+        self.bar.set_postfix_str(f"{stage}, log-likelihood {log_likelihood:.2f}", refresh=False)
 
 
 def stack_traces(chains: Sequence[Chain]) -> Array:
@@ -196,33 +317,3 @@ def stack_traces(chains: Sequence[Chain]) -> Array:
     for row, chain in zip(trace, chains, strict=True):
         row[: len(chain.trace)] = [info.log_likelihood for info in chain.trace]
     return trace
-
-
-def log_likelihood_rhat(chains: Sequence[Chain], thin: int) -> float:
-    """Split R-hat of the training log-likelihood per row over the kept part of the chains."""
-    length = min(len(chain.draws) for chain in chains) * thin
-    traces = np.array([[info.log_likelihood for info in chain.trace[-length:]] for chain in chains])
-    if length < 4 or np.ptp(traces) == 0:
-        return float("nan")
-    from arviz_stats.base.array import array_stats  # slow to import
-
-    return float(array_stats.rhat(traces, chain_axis=0, draw_axis=1))
-
-
-def warn_if_chains_disagree(chains: Sequence[Chain], thin: int) -> float:
-    """R-hat of the log-likelihood, with a `ConvergenceWarning` in words if it is too large."""
-    rhat = log_likelihood_rhat(chains, thin)
-    if rhat > _LARGEST_RHAT:
-        means = [
-            np.mean([info.log_likelihood for info in chain.trace[-len(chain.draws) * thin :]])
-            for chain in chains
-        ]
-        warnings.warn(
-            f"the chains do not agree on how well they fit (R-hat {rhat:.2f}, log-likelihood per "
-            f"row from {min(means):.3f} to {max(means):.3f}): either they are still on their way, "
-            "and a larger burn_in helps, or they sit in different modes, and more chains give a "
-            "fairer average",
-            ConvergenceWarning,
-            stacklevel=levels_to_user(),
-        )
-    return rhat

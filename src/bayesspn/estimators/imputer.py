@@ -14,6 +14,7 @@ from bayesspn.engine.engines import Engine
 from bayesspn.estimators.defaults import BURN_IN, CHAINS, DRAWS, THIN
 from bayesspn.estimators.imputation import fill_best, fill_drawn, fill_several, give_back
 from bayesspn.estimators.joint import JointEstimator
+from bayesspn.estimators.plans import FitPlan
 from bayesspn.graphs import RegionGraph
 from bayesspn.numerics.checks import check_whole
 from bayesspn.numerics.random_numbers import draw_seed
@@ -66,11 +67,13 @@ class SPNImputer(OneToOneFeatureMixin, TransformerMixin, JointEstimator):
         alpha: float | str = "auto",
         beta: float | str = "auto",
         gamma: float | str = "auto",
-        chains: int = CHAINS,
-        burn_in: int = BURN_IN,
-        draws: int = DRAWS,
-        thin: int = THIN,
+        time_limit: float | None = None,
+        chains: int | str = CHAINS,
+        burn_in: int | str = BURN_IN,
+        draws: int | str = DRAWS,
+        thin: int | str = THIN,
         temperatures: int = 1,
+        plan: FitPlan | None = None,
         schema: Schema | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -83,11 +86,13 @@ class SPNImputer(OneToOneFeatureMixin, TransformerMixin, JointEstimator):
             alpha=alpha,
             beta=beta,
             gamma=gamma,
+            time_limit=time_limit,
             chains=chains,
             burn_in=burn_in,
             draws=draws,
             thin=thin,
             temperatures=temperatures,
+            plan=plan,
             schema=schema,
             n_jobs=n_jobs,
             random_state=random_state,

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from bayesspn.engine.engines import Engine
 from bayesspn.estimators.defaults import BURN_IN, CHAINS, DRAWS, THIN
 from bayesspn.estimators.density import BayesianSPN
+from bayesspn.estimators.plans import FitPlan
 from bayesspn.graphs import RegionGraph
 from bayesspn.tables import Schema
 
@@ -63,10 +64,12 @@ class InfiniteSPN(BayesianSPN):
         alpha: float | str = "auto",
         beta: float | str = "auto",
         gamma: float | str = "auto",
-        chains: int = CHAINS,
-        burn_in: int = BURN_IN,
-        draws: int = DRAWS,
-        thin: int = THIN,
+        time_limit: float | None = None,
+        chains: int | str = CHAINS,
+        burn_in: int | str = BURN_IN,
+        draws: int | str = DRAWS,
+        thin: int | str = THIN,
+        plan: FitPlan | None = None,
         schema: Schema | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -79,10 +82,12 @@ class InfiniteSPN(BayesianSPN):
             alpha=alpha,
             beta=beta,
             gamma=gamma,
+            time_limit=time_limit,
             chains=chains,
             burn_in=burn_in,
             draws=draws,
             thin=thin,
+            plan=plan,
             schema=schema,
             n_jobs=n_jobs,
             random_state=random_state,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import time
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,22 +17,39 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from bayesspn.arrays import Array
 from bayesspn.engine.engines import Engine, resolve_engine
 from bayesspn.engine.shards import LocalShards, Shards
-from bayesspn.estimators.defaults import BURN_IN, CHAINS, DRAWS, THIN
+from bayesspn.estimators.defaults import BURN_IN, CHAINS, DRAWS, LENGTHS, THIN
 from bayesspn.estimators.diagnostics import Diagnosed
-from bayesspn.estimators.fitting import sample_chains, stack_traces, warn_if_chains_disagree
+from bayesspn.estimators.fitting import Clock, Pace, sample_chains, stack_traces
 from bayesspn.estimators.parameters import check_parameters
+from bayesspn.estimators.plans import (
+    NOMINAL_SECONDS,
+    RACE_SHARE,
+    FitPlan,
+    compares_graphs,
+    estimate_seconds,
+    plan_lengths,
+    plan_warm_up,
+)
+from bayesspn.estimators.settling import log_likelihood_rhat, measure_settling, warn_if_unsettled
 from bayesspn.estimators.training import MemoryTable, TrainingTable, opened_table
+from bayesspn.files.checkpoints import Checkpoint, saved_start
 from bayesspn.files.estimators import save_estimator
 from bayesspn.graphs import RegionGraph
+from bayesspn.inference.lengths import Lengths
+from bayesspn.inference.starts.choices import START_NAMES
+from bayesspn.inference.state import State
+from bayesspn.inference.warm_up import WarmUp
 from bayesspn.leaves.columns import Leaves, widen_ranges
 from bayesspn.model.generative import Model
+from bayesspn.numerics.random_numbers import LARGEST_SEED, draw_seed
 from bayesspn.prediction.posterior import Posterior, merge_chains
 from bayesspn.questions.interface import Conditional
 from bayesspn.questions.views import View
 from bayesspn.rows.encoded import EncodedRows
 from bayesspn.selection.building import Priors, TableModels, build_model
 from bayesspn.selection.candidates import default_candidates
-from bayesspn.selection.defaults import choose_graph
+from bayesspn.selection.defaults import choose_graph, default_graphs
+from bayesspn.selection.race import FEWEST_ROWS, race_graphs
 from bayesspn.selection.successive_halving import rank_graphs
 from bayesspn.tables.partitions import names_files
 from bayesspn.tables.schema import Schema
@@ -49,11 +68,13 @@ class JointEstimator(Diagnosed, BaseEstimator):
         alpha: float | str = "auto",
         beta: float | str = "auto",
         gamma: float | str = "auto",
-        chains: int = CHAINS,
-        burn_in: int = BURN_IN,
-        draws: int = DRAWS,
-        thin: int = THIN,
+        time_limit: float | None = None,
+        chains: int | str = CHAINS,
+        burn_in: int | str = BURN_IN,
+        draws: int | str = DRAWS,
+        thin: int | str = THIN,
         temperatures: int = 1,
+        plan: FitPlan | None = None,
         schema: Schema | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -65,11 +86,13 @@ class JointEstimator(Diagnosed, BaseEstimator):
         self.alpha = alpha
         self.beta = beta
         self.gamma = gamma
+        self.time_limit = time_limit
         self.chains = chains
         self.burn_in = burn_in
         self.draws = draws
         self.thin = thin
         self.temperatures = temperatures
+        self.plan = plan
         self.schema = schema
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -86,6 +109,9 @@ class JointEstimator(Diagnosed, BaseEstimator):
 
     #: Whether the model is a Dirichlet process mixture.
     _infinite = False
+
+    #: Whether graphs are judged by how well they foresee the last column.
+    _judged_by_target = False
 
     #: Rows that were learned from, if they are in this process.
     _rows: EncodedRows | None
@@ -105,21 +131,59 @@ class JointEstimator(Diagnosed, BaseEstimator):
 
     def _learn(self, table: TrainingTable) -> None:
         """Sample the posterior given a table, and keep what was learned."""
-        self.__dict__.pop("selection_", None)  # of an earlier fit
-        self.graph_ = self._find_graph(table)
-        model = build_model(self.graph_, Priors.of(self), table.schema, table.sample)
+        for name in ("selection_", "comparison_", "settling_"):  # of an earlier fit
+            self.__dict__.pop(name, None)
+        clock = None
+        if self.time_limit is not None and self.plan is None:
+            clock = Clock(time.monotonic(), float(self.time_limit))
+        seed = draw_seed(self.random_state) if self.plan is None else self.plan.seed
+        graph, warm = self._find_start(table, seed, clock)
+        model = build_model(graph, Priors.of(self), table.schema, table.sample)
         rows = table.encode(model.leaves)
-        self._sample(model, rows, chains=self.chains, checkpoint=self.checkpoint)
+        cost = estimate_seconds(graph, table.shape[0], table.sample)
+        self._sample(model, rows, seed, warm, cost, clock=clock, checkpoint=self.checkpoint)
+        self.graph_ = graph
         self.schema_ = _with_resolutions(table.schema, model.leaves)
         self._library = table.library  # of the tables that are given back
         self._generation = 0
 
-    def _find_graph(self, table: TrainingTable) -> RegionGraph:
-        """The graph that was given, that of the default rule, or the one with most evidence."""
+    def _find_start(
+        self, table: TrainingTable, seed: int, clock: Clock | None
+    ) -> tuple[RegionGraph, WarmUp]:
+        """Graph and warm-up: of the plan or checkpoint, the graph given, or the best of several."""
+        saved = saved_start(self.checkpoint)
+        if self.plan is not None:
+            return self.plan.graph, self.plan.warm_up
+        if saved is not None and not isinstance(self.graph, RegionGraph):
+            return saved
+        given, n_rows = self._lengths_given(), table.shape[0]
+        starts: tuple[str, ...] = START_NAMES[::-1]
         if isinstance(self.graph, RegionGraph):
-            return self.graph
-        if self.graph == "auto":
-            return choose_graph(*table.shape, infinite=self._infinite)
+            graph = self.graph
+        elif self.graph == "select":
+            graph = self._select_graph(table)
+        elif self._infinite or n_rows < FEWEST_ROWS or not compares_graphs(given):
+            graph = choose_graph(*table.shape, infinite=self._infinite)
+        else:
+            found = race_graphs(
+                table.schema,
+                table.sample,
+                Priors.of(self),
+                default_graphs(*table.shape),
+                seed=seed,
+                target=len(table.schema) - 1 if self._judged_by_target else None,
+                n_jobs=self.n_jobs,
+                seconds=None if clock is None else clock.left(RACE_SHARE),
+                progress=self.progress,
+            )
+            graph, starts, self.comparison_ = found
+        return graph, plan_warm_up(given, n_rows, starts)
+
+    def _lengths_given(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in LENGTHS}
+
+    def _select_graph(self, table: TrainingTable) -> RegionGraph:
+        """The graph with most evidence."""
         ranking = rank_graphs(
             TableModels(table.schema, table.sample),
             default_candidates(table.shape, Priors.of(self)),
@@ -148,28 +212,72 @@ class JointEstimator(Diagnosed, BaseEstimator):
         shards = resolve_engine(self.engine).shards or 1
         rows = MemoryTable(self.schema_, everything, self._library, shards).encode(model.leaves)
         generation = self._generation + 1
-        states = self._states
-        self._sample(model, rows, chains=len(states), states=states, generation=generation)
+        seed = draw_seed(self.random_state) + generation * (LARGEST_SEED + 1)
+        cost = estimate_seconds(model.graph, len(everything), everything)
+        clock = None
+        if self.time_limit is not None:
+            clock = Clock(time.monotonic(), float(self.time_limit))
+        self._sample(model, rows, seed, WarmUp(), cost, clock=clock, states=self._states)
         self._generation = generation
 
-    def _sample(self, model: Model, rows: EncodedRows | Shards, **options: Any) -> None:
+    def _sample(
+        self,
+        model: Model,
+        rows: EncodedRows | Shards,
+        seed: int,
+        warm: WarmUp,
+        cost: float,
+        *,
+        clock: Clock | None,
+        states: Sequence[State] = (),
+        checkpoint: str | os.PathLike[str] | None = None,
+    ) -> None:
+        """Run chains, and keep their draws; ``cost`` is what a sweep takes, roughly."""
+        given = self._lengths_given()
+        if states:
+            given["chains"] = len(states)
+
+        def lengths(pace: Pace | None) -> Lengths:
+            if self.plan is not None and not states:
+                return self.plan.lengths
+            if pace is None or clock is None:
+                return plan_lengths(given, cost, NOMINAL_SECONDS)
+            left = clock.left()
+            return plan_lengths(given, pace.sweep, left, warm_up_seconds=pace.warm_up, limited=True)
+
+        store = Checkpoint(
+            checkpoint,
+            rows,
+            given=given,
+            warm=warm,
+            temperatures=self.temperatures,
+            random_state=self.random_state,
+        )
         # workers of a cluster run one chain at a time, each on all of its rows
         on_cluster = resolve_engine(self.engine).name == "ray"
-        done = sample_chains(
+        done, lasted, self.interrupted_ = sample_chains(
             model,
             rows,
-            random_state=self.random_state,
-            burn_in=self.burn_in,
-            draws=self.draws,
-            thin=self.thin,
-            temperatures=self.temperatures,
+            seed=seed,
+            warm=warm,
+            lengths=lengths,
+            store=store,
             n_jobs=1 if on_cluster else self.n_jobs,
             progress=self.progress,
-            **options,
+            temperatures=self.temperatures,
+            states=states,
+            clock=clock,
         )
         self.posterior_: Posterior = merge_chains(done)
         self.trace_ = stack_traces(done)
-        self.rhat_ = warn_if_chains_disagree(done, self.thin)
+        assert lasted.burn_in is not None
+        seed = done[0].key.seed
+        numbers = (len(done), lasted.burn_in, lasted.draws, lasted.thin, seed)
+        self.plan_ = FitPlan(model.graph, warm, *numbers)
+        self.rhat_ = log_likelihood_rhat(self.trace_[:, lasted.burn_in :])
+        if len(done) > 1:
+            self.settling_ = measure_settling(self.posterior_, rows)
+            warn_if_unsettled(self.settling_)
         # what learning from more rows begins with
         kept = rows.rows if isinstance(rows, LocalShards) else rows
         self._rows = kept if isinstance(kept, EncodedRows) else None
@@ -235,6 +343,7 @@ class JointEstimator(Diagnosed, BaseEstimator):
         self.graph_ = self.posterior_.model.graph
         self.n_features_in_ = len(self.schema_)
         self._rows, self._states, self._generation = None, (), 0
+        self.interrupted_ = False
 
 
 def _with_resolutions(schema: Schema, leaves: Leaves) -> Schema:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bayesspn.engine.engines import resolve_engine
-from bayesspn.estimators.defaults import LEAST
+from bayesspn.estimators.defaults import LEAST, LENGTHS
 from bayesspn.graphs import RegionGraph
 from bayesspn.numerics.checks import check_whole
 
@@ -22,6 +22,8 @@ CHOICES = {"strategy": ("best", "draw")}
 def check_parameters(estimator: Any) -> None:
     """Check the parameters of an estimator, each by itself and those that exclude each other."""
     for name, value in estimator.get_params(deep=False).items():
+        if name in LENGTHS and isinstance(value, str) and value == "auto":
+            continue
         if name in LEAST:
             check_whole(name, value, LEAST[name])
         elif name in STRENGTHS:
@@ -30,6 +32,8 @@ def check_parameters(estimator: Any) -> None:
             words = " or ".join(map(repr, CHOICES[name]))
             raise ValueError(f"{name} must be {words}, got {value!r}")
     _check_schema(estimator.schema)
+    _check_limit(estimator.time_limit)
+    _check_plan(estimator.plan)
     engine = resolve_engine(estimator.engine)
     _check_graph(estimator.graph, infinite=estimator._infinite, local=engine.name == "local")
     if not isinstance(estimator.checkpoint, str | os.PathLike | None):
@@ -41,6 +45,22 @@ def _check_strength(name: str, value: Any) -> None:
     number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
     if not (isinstance(value, str) and value == "auto") and not (number and 0 < value < np.inf):
         raise ValueError(f"{name} must be 'auto' or a positive number, got {value!r}")
+
+
+def _check_limit(limit: Any) -> None:
+    number = isinstance(limit, int | float | np.number) and not isinstance(limit, bool)
+    if limit is not None and not (number and 0 < limit < np.inf):
+        raise ValueError(f"time_limit must be a positive number of seconds or None, got {limit!r}")
+
+
+def _check_plan(plan: Any) -> None:
+    if plan is None:
+        return
+    from bayesspn.estimators.plans import FitPlan  # slow to import
+
+    if not isinstance(plan, FitPlan):
+        kind = type(plan).__name__
+        raise TypeError(f"plan must be the plan_ of a fitted estimator or None, got {kind}")
 
 
 def _check_schema(schema: Any) -> None:

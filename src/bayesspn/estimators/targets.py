@@ -21,6 +21,8 @@ from bayesspn.tables.schema import ColumnSchema
 class TargetEstimator(JointEstimator):
     """A joint model of a table and a target, which is its last column."""
 
+    _judged_by_target = True
+
     def _learn_with_target(
         self, X: Any, target: ColumnSchema, codes: Array, features: Schema | None
     ) -> None:

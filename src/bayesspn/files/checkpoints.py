@@ -8,7 +8,7 @@ import tempfile
 import time
 import warnings
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,10 @@ from bayesspn.files.arrays import damage_named
 from bayesspn.files.atomic import remove_abandoned
 from bayesspn.files.chains import CHAINS, load_chains, save_chains
 from bayesspn.files.posteriors import model_to_json
+from bayesspn.graphs import RegionGraph
 from bayesspn.inference.chains import Chain
+from bayesspn.inference.lengths import Lengths
+from bayesspn.inference.warm_up import WarmUp
 from bayesspn.model.generative import Model
 from bayesspn.rows.encoded import EncodedRows
 from bayesspn.rows.fingerprints import combine_hashes
@@ -34,6 +37,19 @@ _LARGEST_SHARE = 0.05
 _DERIVED = ("n_categories", "resolution", "constants")
 
 
+def saved_start(path: str | os.PathLike[str] | None) -> tuple[RegionGraph, WarmUp] | None:
+    """Graph and warm-up of the fit that a checkpoint is of, None if there is no file yet.
+
+    A fit that goes on need not compare graphs again.
+    """
+    if path is None or not os.path.exists(checked_path(path)):
+        return None
+    name = checked_path(path)
+    chains, more = load_chains(name)
+    with damage_named(name, CHAINS):
+        return chains[0].model.graph, WarmUp(**more["warm_up"])
+
+
 class Checkpoint:
     """The file in which the chains of one fit are kept while they run.
 
@@ -43,9 +59,19 @@ class Checkpoint:
         None keeps nothing.
     rows : EncodedRows or Shards
         The rows that the chains learn from.
-    burn_in, thin, temperatures : int
+    given : dict
+        Parameters of the fit that say how long chains are: ``chains``, ``burn_in``, ``thin``, each
+        a number or "auto"; draws may differ.
+    warm : WarmUp
+        How chains begin.
+    temperatures : int
     random_state : int, RandomState or None
         What the seed was drawn from; None accepts the seed of the file.
+
+    Attributes
+    ----------
+    plan : Lengths or None
+        How far chains are to go, once that is known.
     """
 
     def __init__(
@@ -53,11 +79,12 @@ class Checkpoint:
         path: str | os.PathLike[str] | None,
         rows: EncodedRows | Shards,
         *,
-        burn_in: int,
-        thin: int,
+        given: dict[str, Any],
+        warm: WarmUp,
         temperatures: int,
         random_state: Any,
     ) -> None:
+        self.plan: Lengths | None = None
         self._path = None if path is None else checked_path(path)
         self._any_seed = random_state is None
         self._more: dict[str, Any] = {}
@@ -65,8 +92,8 @@ class Checkpoint:
             self._more = {
                 "rows": rows.n_rows,
                 "cells": combine_hashes(as_shards(rows).cell_hashes()),
-                "burn_in": int(burn_in),
-                "thin": int(thin),
+                **{name: _plain(given[name]) for name in ("chains", "burn_in", "thin")},
+                "warm_up": asdict(warm),
                 "temperatures": int(temperatures),
                 "random_state": int(random_state)
                 if isinstance(random_state, int | np.integer)
@@ -81,8 +108,12 @@ class Checkpoint:
         """Whether anything is kept."""
         return self._path is not None
 
-    def resume(self, model: Model, chains: int, seed: int) -> list[Chain] | None:
-        """The chains in the file, or None if there is no file yet.
+    def resume(
+        self, model: Model, seed: int
+    ) -> tuple[list[Chain] | None, Lengths | None, int | None]:
+        """The chains in the file, how far they are to go, and the burn-in if it has ended.
+
+        All are None if there is no file yet.
 
         Raises
         ------
@@ -92,12 +123,13 @@ class Checkpoint:
             If it belongs to another table or other parameters, naming them.
         """
         if self._path is None or not os.path.exists(self._path):
-            return None
+            return None, None, None
         saved, more = load_chains(self._path)
         with damage_named(self._path, CHAINS):
-            _check_progress(saved, more)
-            then = _facts(saved[0].model, more, len(saved), saved[0].key.seed)
-        now = _facts(model, self._more, chains, saved[0].key.seed if self._any_seed else seed)
+            plan, burn_in = Lengths(**more["plan"]), more["burnt_in"]
+            _check_progress(saved, plan, burn_in)
+            then = _facts(saved[0].model, more, saved[0].key.seed)
+        now = _facts(model, self._more, saved[0].key.seed if self._any_seed else seed)
         different = name_differences(now, then)
         if different:
             raise ValueError(
@@ -106,7 +138,8 @@ class Checkpoint:
             )
         self._more = more  # the file keeps the random_state that its seed was drawn from
         self._written = [chain.sweep for chain in saved]
-        return [replace(chain, model=model) for chain in saved]
+        self.plan = plan
+        return [replace(chain, model=model) for chain in saved], plan, burn_in
 
     def check_writable(self) -> None:
         """Find out before the work begins whether the file can be written."""
@@ -132,14 +165,16 @@ class Checkpoint:
         waited = time.monotonic() - self._begun
         return waited >= self._cost / _LARGEST_SHARE and (milestone or waited >= _INTERVAL)
 
-    def write(self, chains: Sequence[Chain]) -> None:
+    def write(self, chains: Sequence[Chain], burn_in: int | None) -> None:
         """Write the chains unless the file has them already; a failure is only warned of, once."""
         sweeps = [chain.sweep for chain in chains]
         if self._path is None or sweeps == self._written:
             return
         begin = time.monotonic()
+        assert self.plan is not None
+        more = self._more | {"plan": asdict(self.plan), "burnt_in": burn_in}
         try:
-            save_chains(self._path, chains, self._more)
+            save_chains(self._path, chains, more)
             self._written = sweeps
         except (OSError, MemoryError) as error:
             self._warn(error)
@@ -173,16 +208,22 @@ def checked_path(path: Any) -> str:
     return name
 
 
-def _check_progress(chains: Sequence[Chain], more: Any) -> None:
+def _plain(length: Any) -> int | str:
+    return length if isinstance(length, str) else int(length)
+
+
+def _check_progress(chains: Sequence[Chain], plan: Lengths, burn_in: int | None) -> None:
     """Check that the chains have the draws that belong to their sweeps."""
+    if len(chains) != plan.chains:
+        raise ValueError(f"there are {len(chains)} chains of {plan.chains}")
     seed = chains[0].key.seed
     for number, chain in enumerate(chains):
-        draws = max(0, chain.sweep - more["burn_in"]) // more["thin"]
+        draws = 0 if burn_in is None else max(0, chain.sweep - burn_in) // plan.thin
         if (chain.key.seed, chain.key.chain, len(chain.draws)) != (seed, number, draws):
             raise ValueError(f"chain {number} does not have the draws of {chain.sweep} sweeps")
 
 
-def _facts(model: Model, more: Any, chains: int, seed: int) -> dict[str, Any]:
+def _facts(model: Model, more: Any, seed: int) -> dict[str, Any]:
     """What the draws depend on, by name."""
     described = model_to_json(model)
     given = more["random_state"]
@@ -190,7 +231,7 @@ def _facts(model: Model, more: Any, chains: int, seed: int) -> dict[str, Any]:
         "rows": more["rows"],
         "columns": [column["name"] for column in described["columns"]],
         "cells": more["cells"],
-        "chains": chains,
+        "chains": more["chains"],
         "burn_in": more["burn_in"],
         "thin": more["thin"],
         "temperatures": more["temperatures"],

@@ -8,15 +8,18 @@ from dataclasses import asdict
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 import bayesspn
 from bayesspn.engine.engines import Engine
 from bayesspn.estimators.parameters import check_parameters
+from bayesspn.estimators.plans import FitPlan
 from bayesspn.files.arrays import ModelFileError
 from bayesspn.files.posteriors import graph_from_json, graph_to_json, load_posterior, save_posterior
 from bayesspn.graphs import RegionGraph
 from bayesspn.tables.cells import shorten
 from bayesspn.tables.frames import LIBRARIES
+from bayesspn.tables.schema import Schema
 from bayesspn.tables.schema_files import schema_from_json, schema_to_json
 
 _ESTIMATORS = ("BayesianSPN", "InfiniteSPN", "SPNClassifier", "SPNImputer", "SPNRegressor")
@@ -32,6 +35,8 @@ def save_estimator(path: str | os.PathLike[str], estimator: Any) -> None:
     for name, value in parameters.items():
         if isinstance(value, RegionGraph):
             parameters[name] = graph_to_json(value)
+        elif isinstance(value, FitPlan):
+            parameters[name] = value.to_json()
         elif isinstance(value, Engine):
             parameters[name] = asdict(value)
         elif isinstance(value, os.PathLike):
@@ -46,6 +51,8 @@ def save_estimator(path: str | os.PathLike[str], estimator: Any) -> None:
         "parameters": parameters,
         "schema": schema_to_json(estimator.schema_),
         "library": estimator._library,
+        "plan": None if estimator.plan_ is None else estimator.plan_.to_json(),
+        "settling": _settling_to_json(estimator),
         "rhat": estimator.rhat_ if np.isfinite(estimator.rhat_) else None,
         "feature_names": None if names is None else names.tolist(),
     }
@@ -89,6 +96,10 @@ def load(path: str | os.PathLike[str]) -> Any:
         model = getattr(bayesspn, more["estimator"])(**parameters)
         model.schema_ = schema_from_json(more["schema"], name)
         model.rhat_ = float("nan") if more["rhat"] is None else float(more["rhat"])
+        plan = more.get("plan")  # files of the first version have none
+        model.plan_ = None if plan is None else FitPlan.from_json(plan)
+        if more.get("settling") is not None:
+            model.settling_ = _settling_from_json(more["settling"], model.schema_)
         model._library = _check_library(more["library"])
         if len(model.schema_) != posterior.model.n_columns:
             raise ValueError("its schema does not fit its model")
@@ -117,6 +128,8 @@ def _read_parameters(parameters: dict[str, Any], learned: RegionGraph, name: str
         parameters["schema"] = schema_from_json(parameters["schema"], name)
     if isinstance(parameters.get("graph"), dict):
         parameters["graph"] = graph_from_json(parameters["graph"])
+    if isinstance(parameters.get("plan"), dict):
+        parameters["plan"] = FitPlan.from_json(parameters["plan"])
     if isinstance(parameters.get("engine"), dict):
         parameters["engine"] = Engine(**parameters["engine"])
     if "depth" in parameters:  # version 1 had a parameter for every number of the graph
@@ -127,6 +140,23 @@ def _read_parameters(parameters: dict[str, Any], learned: RegionGraph, name: str
         if address is not None or shards is not None:
             parameters["engine"] = Engine(parameters["engine"], address, shards)
     return parameters
+
+
+def _settling_to_json(estimator: Any) -> list[list[Any]] | None:
+    """Positions of columns, errors and spreads; the first row is of whole rows."""
+    settling = getattr(estimator, "settling_", None)
+    if settling is None:
+        return None
+    names = estimator.schema_.names
+    positions = [-1, *(names.index(name) for name in settling.index[1:])]
+    cells = settling.to_numpy().tolist()
+    return [[position, *row] for position, row in zip(positions, cells, strict=True)]
+
+
+def _settling_from_json(rows: Any, schema: Schema) -> pd.DataFrame:
+    names = [schema.names[row[0]] for row in rows[1:]]
+    cells = np.array([row[1:] for row in rows], dtype=np.float64)
+    return pd.DataFrame(cells, index=["whole rows", *names], columns=["error", "spread"])
 
 
 def _check_library(library: Any) -> str:

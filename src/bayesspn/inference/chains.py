@@ -5,26 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
 from joblib import delayed
 
 from bayesspn.engine.shards import Shards, as_shards
 from bayesspn.inference.parallel_tempering import Replicas, start_replicas, sweep_with_replicas
-from bayesspn.inference.starts.spread import start_state
+from bayesspn.inference.starts.choices import start_state
 from bayesspn.inference.state import State
 from bayesspn.inference.sweep import SweepInfo, draw_sweep
-from bayesspn.model.generative import Learned, Model
+from bayesspn.model.generative import Model
 from bayesspn.numerics.checks import check_whole
 from bayesspn.numerics.parallel import Task, run_side_by_side
 from bayesspn.numerics.random_numbers import Key
 from bayesspn.rows.encoded import EncodedRows, check_support
 
 OnSweep = Callable[[int, SweepInfo], None]
-
-#: Share of burn-in in which α is held, and where. A learned α falls with the number of nodes that
-#: rows visit, which keeps them from visiting others: rows have to spread before it is learned.
-_HELD_SHARE = 0.25
-_HELD_ALPHA = 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,8 +40,6 @@ class Chain:
         One entry per sweep.
     replicas : Replicas or None
         Chains at other temperatures that this one exchanges networks with, if there are any.
-    begun : bool
-        Whether it began in a state that was sampled before, so that α need not be held.
     """
 
     model: Model
@@ -57,7 +49,6 @@ class Chain:
     draws: tuple[State, ...] = ()
     trace: tuple[SweepInfo, ...] = ()
     replicas: Replicas | None = None
-    begun: bool = False
 
     def thinned(self, every: int) -> Chain:
         """Keep every ``every``-th draw, counted from the last."""
@@ -65,29 +56,41 @@ class Chain:
         return replace(self, draws=self.draws[::-1][::every][::-1])
 
 
-def start_chain(key: Key, model: Model, rows: EncodedRows | Shards, temperatures: int = 1) -> Chain:
-    """Start a chain on encoded rows.
+def start_chain(
+    key: Key,
+    model: Model,
+    rows: EncodedRows | Shards,
+    temperatures: int = 1,
+    start: str = "spread",
+) -> Chain:
+    """Start a chain on encoded rows, in one of the ways of `start_state`.
 
     With several ``temperatures``, it exchanges networks with chains that see the likelihood raised
     to powers below 1, which move more freely; their powers are found during burn-in.
     """
+    check_rows(model, rows)
+    return chain_from_state(
+        key, model, start_state(key, model, as_shards(rows), start), temperatures
+    )
+
+
+def check_rows(model: Model, rows: EncodedRows | Shards) -> None:
+    """Check that rows are the model's, and possible under it."""
     if rows.n_rows == 0:
         raise ValueError("the table has no rows")
     if rows.codebook.leaves is not model.leaves:
         raise ValueError("the rows were encoded with other columns than the model's")
     if isinstance(rows, EncodedRows):
         check_support(rows)
-    state = start_state(key, model, as_shards(rows))
-    return replace(chain_from_state(key, model, state, temperatures), begun=False)
 
 
 def chain_from_state(key: Key, model: Model, state: State, temperatures: int = 1) -> Chain:
     """A chain that begins in a state that was sampled before."""
     if temperatures == 1:
-        return Chain(model, key, state, begun=True)
+        return Chain(model, key, state)
     if model.infinite:
         raise ValueError("chains of an infinite mixture have one temperature")
-    return Chain(model, key, state, replicas=start_replicas(state, temperatures), begun=True)
+    return Chain(model, key, state, replicas=start_replicas(state, temperatures))
 
 
 class GrowingChain:
@@ -125,13 +128,7 @@ class GrowingChain:
         del self._draws[draws:], self._trace[trace:]  # of a sweep that was interrupted
         sweep += 1
         chain = self._chain
-        model = chain.model
-        if self._holds_alpha(sweep):
-            model = replace(model, alpha=_HELD_ALPHA)
-            state = _hold_alpha(state)
-            if replicas is not None:
-                replicas = replicas._replace(states=tuple(map(_hold_alpha, replicas.states)))
-        where = chain.key, sweep, model, self._shards, state
+        where = chain.key, sweep, chain.model, self._shards, state
         if replicas is None:
             state, info = draw_sweep(*where)
         else:
@@ -142,11 +139,6 @@ class GrowingChain:
             self._draws.append(state)
         self._now = (sweep, state, replicas, len(self._draws), len(self._trace))
         return info
-
-    def _holds_alpha(self, sweep: int) -> bool:
-        model = self._chain.model
-        learned = isinstance(model.alpha, Learned) and not model.infinite
-        return learned and not self._chain.begun and sweep <= _HELD_SHARE * self._burn_in
 
     def chain(self) -> Chain:
         """The chain as it is now."""
@@ -159,11 +151,6 @@ class GrowingChain:
             draws=tuple(self._draws[:draws]),
             trace=tuple(self._trace[:trace]),
         )
-
-
-def _hold_alpha(state: State) -> State:
-    alpha = np.full_like(state.hyper.alpha, _HELD_ALPHA)
-    return state._replace(hyper=state.hyper._replace(alpha=alpha))
 
 
 def run_chain(

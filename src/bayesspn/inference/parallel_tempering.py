@@ -25,7 +25,7 @@ from bayesspn.engine.shards import Shards
 from bayesspn.inference.circuits import draw_circuit
 from bayesspn.inference.evidence.bridge_sampling import bridge
 from bayesspn.inference.prior import draw_prior_circuit
-from bayesspn.inference.starts.spread import start_state
+from bayesspn.inference.starts.choices import start_state
 from bayesspn.inference.state import State
 from bayesspn.inference.sweep import SweepInfo, draw_rest
 from bayesspn.leaves.densities import DrawnLeaves

@@ -27,6 +27,9 @@ _MASK = 0xFFFFFFFF
 #: Seeds of chains are below this.
 LARGEST_SEED = 2**31 - 1
 
+#: Distance between the seeds of a chain and of what it tries before it begins.
+_ASIDE = 2**48
+
 
 class Stream(IntEnum):
     """What a generator is used for within a sweep; each use has a stream of its own."""
@@ -58,6 +61,10 @@ class Key:
 
     seed: int
     chain: int = 0
+
+    def aside(self, number: int) -> Key:
+        """The key of a run that this chain makes before it begins; numbers count from 0."""
+        return Key(self.seed + (number + 1) * _ASIDE, self.chain)
 
     def generator(self, sweep: int, stream: Stream) -> np.random.Generator:
         """NumPy generator of one stream in one sweep."""

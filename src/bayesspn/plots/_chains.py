@@ -105,7 +105,7 @@ def ranks(model: JointEstimator, quantity: str = "log_likelihood", *, ax: Any = 
 def _quantities(model: JointEstimator) -> dict[str, Array]:
     """Quantities of every draw by their names in ``summary()``; each (chains, draws)."""
     named = {}
-    found = invariants(model.posterior_, np.asarray(model.trace_), model.thin)
+    found = invariants(model.posterior_, np.asarray(model.trace_), model._thin)
     for name, values in found.items():
         if values.ndim == 2:
             named[name] = values

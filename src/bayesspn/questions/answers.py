@@ -12,10 +12,18 @@ from bayesspn.arrays import Array
 from bayesspn.prediction.conditionals import ConditionalCircuits
 from bayesspn.prediction.value_sets import ValueSet
 from bayesspn.questions.events import QuestionError
-from bayesspn.questions.views import (
+from bayesspn.questions.uncertainty import (
     Answer,
+    certain,
+    effective_draws,
+    hold_error,
+    monte_carlo_error,
+    spread_draws,
+)
+from bayesspn.questions.views import (
     View,
     category_values,
+    decode_error,
     decode_number,
     decode_value,
 )
@@ -25,9 +33,16 @@ from bayesspn.tables.schema import ColumnSchema
 
 
 def average_draws(
-    view: View, ask: Callable[[ConditionalCircuits], Array], interval: float | None
+    view: View,
+    ask: Callable[[ConditionalCircuits], Array],
+    interval: float | None,
+    *,
+    expectation: bool = False,
 ) -> Any:
-    """Average what networks say, draws last, by their weight; with a spread if wanted."""
+    """Average what networks say, draws last, by their weight; with a spread if wanted.
+
+    What they say are probabilities, unless it is an ``expectation``.
+    """
     conditional = view.conditional
     weights = conditional.weights_of_draws
     said = ask(conditional)
@@ -35,26 +50,14 @@ def average_draws(
     if interval is None:
         return value if value.ndim else float(value)
     low, high = spread_draws(np.moveaxis(ask(view.drawn_conditional), -1, 0), interval)
+    error = monte_carlo_error(view.posterior, said, weights)
+    low, high = hold_error(low, high, value, error)
+    if not expectation:
+        low, high = np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
+    effective = effective_draws(weights)
     if value.ndim:
-        return Answer(value, low, high)
-    return Answer(float(value), float(low), float(high))
-
-
-def spread_draws(values: Array, interval: float) -> tuple[Any, Any]:
-    """Equal-tailed interval of the values of draws, the first axis."""
-    number = isinstance(interval, int | float | np.number) and not isinstance(interval, bool)
-    if not number or not 0 < interval < 1:
-        raise QuestionError(f"interval must lie between 0 and 1, such as 0.9, got {interval!r}")
-    possible = values[~np.isnan(values).reshape(len(values), -1).any(axis=1)]
-    levels = [(1 - interval) / 2, (1 + interval) / 2]
-    # of these quantiles an interval holds one more draw, or the truth, with just this probability
-    with np.errstate(invalid="ignore"):
-        low, high = np.quantile(possible, levels, axis=0, method="weibull")
-    if not np.isneginf(possible).any():
-        return low, high
-    # between minus infinity and anything there is nothing to interpolate
-    below = np.quantile(possible, levels, axis=0, method="lower")
-    return np.where(np.isnan(low), below[0], low), np.where(np.isnan(high), below[1], high)
+        return Answer(value, low, high, error, effective)
+    return Answer(float(value), float(low), float(high), float(error), effective)
 
 
 def several(columns: Any) -> bool:
@@ -94,19 +97,26 @@ def expected_value(view: View, position: int, interval: float | None) -> Any:
         def weigh(conditional: ConditionalCircuits) -> Array:
             return np.asarray(values @ conditional.cell_masses(position, codes, codes))
 
-        return average_draws(view, weigh, interval)
+        return average_draws(view, weigh, interval, expectation=True)
     if is_exact(view, position):
         exact = decode_number(float(view.given[position]), column)  # type: ignore[arg-type]
-        return exact if interval is None else Answer(exact, exact, exact)
-    whole, first, _ = view.conditional.moments(position) @ view.conditional.weights_of_draws
-    value = decode_number(_within_range(view, position, first / whole), column)
+        return exact if interval is None else certain(exact)
+    weights = view.conditional.weights_of_draws
+    moments = view.conditional.moments(position)
+    whole, first, _ = moments @ weights
+    mean = _within_range(view, position, first / whole)
+    value = decode_number(mean, column)
     if interval is None:
         return value
     parts = view.drawn_conditional.moments(position)
     with np.errstate(invalid="ignore", divide="ignore"):
         means = _within_range(view, position, parts[1] / parts[0])
-    low, high = (decode_number(end, column) for end in spread_draws(means, interval))
-    return Answer(value, low, high)
+    # of a ratio of averages, by what each draw adds to it
+    said = mean + (moments[1] - mean * moments[0]) / whole
+    error = float(monte_carlo_error(view.posterior, said, weights))
+    ends = hold_error(*spread_draws(means, interval), mean, error)
+    low, high = (decode_number(float(end), column) for end in ends)
+    return Answer(value, low, high, decode_error(error, column), effective_draws(weights))
 
 
 def _within_range(view: View, position: int, means: Any) -> Any:
@@ -123,13 +133,15 @@ def column_quantile(view: View, position: int, level: float, interval: float | N
     if interval is None:
         return value
     if is_exact(view, position):
-        return Answer(value, value, value)
+        return certain(value)
     mixtures = view.drawn_conditional.mixtures(position)
     each = mixtures.quantile(np.full(len(mixtures.weights), level))
     low, high = spread_draws(each, interval)
     if column.kind == "category":
         low, high = np.floor(low), np.ceil(high)
-    return Answer(value, decode_value(float(low), column), decode_value(float(high), column))
+    ends = decode_value(float(low), column), decode_value(float(high), column)
+    error = decode_error(float(monte_carlo_error(view.posterior, each)), column)
+    return Answer(value, *ends, error, effective_draws(view.conditional.weights_of_draws))
 
 
 def column_mode(view: View, position: int, interval: float | None) -> Any:
@@ -140,10 +152,13 @@ def column_mode(view: View, position: int, interval: float | None) -> Any:
     if interval is None:
         return value
     if is_exact(view, position):
-        return value, Answer(1.0, 1.0, 1.0)
+        return value, certain(1.0)
     density = float(np.exp(view.conditional.mixture(position).log_density(np.array([found]))[0, 0]))
     each = np.exp(view.drawn_conditional.mixtures(position).log_density(np.array([found]))[:, 0])
-    return value, Answer(density, *map(float, spread_draws(each, interval)))
+    error = float(monte_carlo_error(view.posterior, each))
+    effective = effective_draws(view.conditional.weights_of_draws)
+    low, high = spread_draws(each, interval)
+    return value, Answer(density, float(low), float(high), error, effective)
 
 
 def give_back(view: View, rows: Array) -> Any:
@@ -165,8 +180,8 @@ def answers_frame(
         return pd.DataFrame({"value": pd.Series(answers, index=names)})
     return pd.DataFrame(
         {
-            part: pd.Series([answer[k] for answer in answers], index=names)
-            for k, part in enumerate(Answer._fields)
+            part: pd.Series([getattr(answer, part) for answer in answers], index=names)
+            for part in ("value", "low", "high", "error")
         }
     )
 
@@ -191,6 +206,7 @@ def cells_frame(
     parts = {"probability": answer}
     if interval is not None:
         parts = {"probability": answer.value, "low": answer.low, "high": answer.high}
+        parts["error"] = answer.error
     ends = _ends(view, position, cells)
     count = len(next(iter(ends.values())))
     return pd.DataFrame(ends | {name: part[:count] for name, part in parts.items()})

@@ -28,7 +28,6 @@ from bayesspn.questions.answers import (
     is_exact,
     is_number,
     several,
-    spread_draws,
 )
 from bayesspn.questions.distributions import DistributionQuestions
 from bayesspn.questions.events import QuestionError
@@ -42,7 +41,8 @@ from bayesspn.questions.rows import (
     log_conditional_draws,
     rarity_of,
 )
-from bayesspn.questions.views import Answer, Condition, View
+from bayesspn.questions.uncertainty import Answer, monte_carlo_error, spread_draws
+from bayesspn.questions.views import Condition, View
 from bayesspn.tables.cells import shorten
 
 
@@ -80,7 +80,9 @@ class Questions(DistributionQuestions, PairQuestions):
         result = log_conditional(view, values)
         if interval is None:
             return result
-        return Answer(result, *spread_draws(log_conditional_draws(view, values), interval))
+        said = log_conditional_draws(view, values)
+        error = monte_carlo_error(view.posterior, said.T)
+        return Answer(result, *spread_draws(said, interval), error)
 
     def probability(
         self,
@@ -227,7 +229,9 @@ class Questions(DistributionQuestions, PairQuestions):
             return answers[0]
         if interval is None:
             return answers
-        return Answer(*(list(part) for part in zip(*answers, strict=True)))
+        value, low, high = (list(part) for part in zip(*answers, strict=True))
+        errors = [answer.error for answer in answers]
+        return Answer(value, low, high, errors, answers[0].effective_draws)
 
     def mode(
         self,

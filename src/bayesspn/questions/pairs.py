@@ -11,9 +11,10 @@ import pandas as pd
 from bayesspn.arrays import Array
 from bayesspn.prediction.conditionals import ConditionalCircuits
 from bayesspn.prediction.information import joint_masses, mutual_information, pairwise_information
-from bayesspn.questions.answers import is_exact, spread_draws
+from bayesspn.questions.answers import is_exact
 from bayesspn.questions.events import QuestionError
-from bayesspn.questions.views import Answer, Condition, Viewed
+from bayesspn.questions.uncertainty import Answer, certain, monte_carlo_error, spread_draws
+from bayesspn.questions.views import Condition, Viewed
 from bayesspn.tables.cells import shorten
 
 #: Cells per column that dependence is judged by, and draws that judge it.
@@ -59,13 +60,15 @@ class PairQuestions(Viewed):
         if first == second:
             raise QuestionError(f"name two different columns, got {shorten(a)} twice")
         if is_exact(view, first) or is_exact(view, second):
-            return 0.0 if interval is None else Answer(0.0, 0.0, 0.0)
+            return 0.0 if interval is None else certain(0.0)
         cells = {p: view.cells(view.conditional, p) for p in (first, second)}
         joint = joint_masses(view.drawn_conditional, first, cells[first], {second: cells[second]})
         values = mutual_information(joint[second])
         if interval is None:
             return float(values.mean())
-        return Answer(float(values.mean()), *map(float, spread_draws(values, interval)))
+        error = float(monte_carlo_error(view.posterior, values))
+        low, high = spread_draws(values, interval)
+        return Answer(float(values.mean()), float(low), float(high), error)
 
     def dependence(self, threshold: float = 0.01) -> pd.DataFrame:
         """Probability that two columns depend on each other, for all pairs.

@@ -6,9 +6,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from bayesspn.arrays import Array
 from bayesspn.prediction.cells import CELLS, even_cells
@@ -23,23 +24,6 @@ from bayesspn.tables.schema import ColumnSchema
 
 #: What is known, as users give it.
 Condition = str | Mapping[Hashable, Any] | None
-
-
-class Answer(NamedTuple):
-    """An answer with its credible interval.
-
-    Attributes
-    ----------
-    value : number, time or array
-        The answer, averaged over the posterior.
-    low, high : number, time or array
-        Ends of the interval that holds the true answer with the probability asked for: how much
-        the networks of the posterior differ.
-    """
-
-    value: Any
-    low: Any
-    high: Any
 
 
 @dataclass(frozen=True, eq=False)
@@ -247,6 +231,13 @@ def decode_number(value: float, column: ColumnSchema) -> Any:
     if column.timed:
         return decode_value(value, column)
     return float(value)
+
+
+def decode_error(error: float, column: ColumnSchema) -> Any:
+    """An error of a number of the column: a float, or how long it is."""
+    if not column.timed:
+        return float(error)
+    return pd.NaT if np.isnan(error) else pd.Timedelta(seconds=float(error))
 
 
 def show(value: Any) -> str:

@@ -8,7 +8,12 @@ from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from bayesspn.estimators.joint import JointEstimator
+
+#: A Monte Carlo error of a log probability that is too large to be passed over: 15 per cent.
+LARGEST_ERROR = 0.15
 
 #: R-hat up to which chains agree, and up to which they agree well enough.
 _AGREE, _NEARLY = 1.01, 1.1
@@ -96,8 +101,31 @@ def percent(probability: float) -> str:
     return f"{value:.{decimals}f} %"
 
 
+def describe_settling(settling: pd.DataFrame) -> str:
+    """How well chains agree on typical answers, in words."""
+    errors = settling["error"].drop(settling.index[0])
+    if errors.empty:
+        errors = settling["error"]
+    worst = float(errors.max())
+    if worst <= LARGEST_ERROR:
+        return (
+            f"answers have settled: with other chains, typical conditional probabilities would "
+            f"change by {math.expm1(worst):.0%} at most"
+        )
+    unsettled = errors[errors > LARGEST_ERROR]
+    return (
+        f"answers about {len(unsettled)} of the {len(errors)} columns looked at are not settled "
+        f"(most of all about {unsettled.idxmax()!r}: typical conditional probabilities would "
+        f"change by {math.expm1(worst):.0%} with other chains); more chains or a larger time limit "
+        "help"
+    )
+
+
 def describe_agreement(model: JointEstimator) -> str:
-    """Whether the chains of a model agree, in words."""
+    """Whether the answers of a model have settled, in words."""
+    settling = getattr(model, "settling_", None)
+    if settling is not None:
+        return describe_settling(settling)
     several = len(model.posterior_.draws) > 1
     rhat = model.rhat_
     whole = "the chains" if several else "the halves of the chain"

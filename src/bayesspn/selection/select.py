@@ -112,7 +112,7 @@ class GraphSelection:
                 found.loc[name] = (*leave_one_out(model, self._X), model.rhat_)
             except KeyboardInterrupt:
                 break
-            if self.interrupted or model.posterior_.n_draws < model.chains * model.draws:
+            if self.interrupted or model.interrupted_:
                 break  # Ctrl-C ended the fit
         place = int(self.table.columns.get_loc("weight")) + 1
         for offset, name in enumerate(columns):

@@ -395,7 +395,7 @@ def test_a_component_that_dies_leaves_no_trace():
 @pytest.mark.parametrize("start", [1, 24])
 def test_the_number_of_components_is_found_from_above_and_below(start, monkeypatch):
     """Four clusters; components with more than one row in twenty are counted."""
-    monkeypatch.setattr("bayesspn.inference.starts.spread._START_PARTITIONS", start)
+    monkeypatch.setattr("bayesspn.inference.starts.choices._START_PARTITIONS", start)
     rng = np.random.default_rng(0)
     cluster = rng.integers(4, size=300)
     real = rng.normal(0, 2.0, (4, 4))[cluster] + rng.normal(size=(300, 4))

@@ -4,7 +4,7 @@ import numpy as np
 
 from bayesspn import Key, Model, RegionGraph, encode_rows
 from bayesspn.engine.shards import LocalShards
-from bayesspn.inference.starts.spread import start_state
+from bayesspn.inference.starts.choices import start_state
 from bayesspn.leaves.columns import Leaves, describe_column
 
 

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayesspn.arrays import Array, IntArray
-from bayesspn.engine.row_sums import Statistics
 from bayesspn.graphs import RegionGraph
 from bayesspn.inference.starts.dependence import pairwise_dependence, split_columns
+from bayesspn.inference.starts.state import Start
 from bayesspn.inference.state import unscale
 from bayesspn.numerics.streams import uniform
 from bayesspn.rows.codebook import Codebook
@@ -34,16 +34,16 @@ _MOST_CATEGORIES = 12
 
 def cluster_start(
     rng: np.random.Generator, graph: RegionGraph, codebook: Codebook, sample: Array
-) -> tuple[Scope, tuple[IntArray, ...], Statistics]:
+) -> Start:
     """Scope, edge counts and statistics in scope of a sample (rows, columns) that is clustered."""
     building = _Building(rng, graph, codebook, sample)
     everything = np.arange(len(sample))
-    building.fill(0, 0, 0, everything, np.zeros(len(sample), dtype=np.int64), np.arange(sample.shape[1]))
-    scope = Scope(graph, tuple(building.y))
-    statistics = tuple(
-        unscale(codebook, g, scaled) for g, scaled in enumerate(building.statistics)
+    building.fill(
+        0, 0, 0, everything, np.zeros(len(sample), dtype=np.int64), np.arange(sample.shape[1])
     )
-    return scope, tuple(building.counts), statistics
+    scope = Scope(graph, tuple(building.y))
+    statistics = tuple(unscale(codebook, g, scaled) for g, scaled in enumerate(building.statistics))
+    return Start(scope, tuple(building.counts), statistics)
 
 
 class _Building:
@@ -105,7 +105,7 @@ class _Building:
                 product = np.zeros(len(own), dtype=np.int64)
                 for child in below:
                     product = product * size + child
-            np.add.at(self.counts[level], (region, sums, j, product), 1)
+            np.add.at(self.counts[level][region, :, j], (sums, product), 1)
             for c, (scope, node) in enumerate(zip(scopes, below, strict=True)):
                 self.fill(
                     level + 1,

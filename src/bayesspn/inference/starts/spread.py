@@ -8,40 +8,25 @@ from scipy.stats import rankdata
 
 from bayesspn.arrays import Array
 from bayesspn.engine.row_sums import Statistics
-from bayesspn.engine.shards import Shards
+from bayesspn.graphs import RegionGraph
 from bayesspn.inference.starts.dependence import draw_informed_scope, pairwise_dependence
-from bayesspn.inference.state import State, unscale
-from bayesspn.model.generative import Model, start_hyper
-from bayesspn.numerics.random_numbers import Key, Stream
+from bayesspn.inference.starts.state import Start
+from bayesspn.inference.state import unscale
 from bayesspn.rows.codebook import Codebook
 from bayesspn.scopes import Scope
-
-#: Rows that the dependence between columns is judged by.
-_SAMPLE_ROWS = 4096
 
 #: Rows that leaves may begin with, and candidates for each of them.
 _SEED_ROWS = 1024
 _CANDIDATES = 8
 
-#: Partitions of the root that the components of an infinite mixture begin with, together.
-_START_PARTITIONS = 8
 
-
-def start_state(key: Key, model: Model, shards: Shards) -> State:
-    """Draw the state that a chain begins with; it differs from chain to chain."""
-    rng = key.generator(0, Stream.START)
-    chosen = rng.choice(shards.n_rows, size=min(_SAMPLE_ROWS, shards.n_rows), replace=False)
-    sample = shards.values(chosen)
-    graph = model.graph
-    if model.infinite:
-        graph = model.joined_graph(-(-_START_PARTITIONS // graph.branching[0]))
+def spread_start(
+    rng: np.random.Generator, graph: RegionGraph, codebook: Codebook, sample: Array
+) -> Start:
+    """A scope by the dependence of columns in a sample (rows, columns); no row on any edge yet."""
     scope = draw_informed_scope(rng, graph, pairwise_dependence(sample))
     counts = tuple(np.zeros(shape, dtype=np.int64) for shape in graph.weight_shapes)
-    if model.infinite:
-        # components need rows to have a share: as if every edge of their roots had one
-        counts[0][:] = 1
-    statistics = _seed_leaves(rng, shards.codebook, scope, sample)
-    return State(scope, start_hyper(model), counts, statistics)
+    return Start(scope, counts, _seed_leaves(rng, codebook, scope, sample))
 
 
 def _seed_leaves(

@@ -1,0 +1,25 @@
+"""How far chains go."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Lengths:
+    """How far chains go.
+
+    Attributes
+    ----------
+    chains : int
+    burn_in : int or None
+        None burns in until chains no longer climb, at most ``most_burn_in`` sweeps.
+    most_burn_in : int
+    draws, thin : int
+    """
+
+    chains: int
+    burn_in: int | None
+    most_burn_in: int
+    draws: int
+    thin: int

@@ -1,0 +1,251 @@
+"""The comparison of graphs and starts inside a fit: short chains, judged by rows held out.
+
+Every graph is tried from every kind of start on a sample of the table. After a few sweeps the worse
+half is dropped, the rest goes on, and so on. It takes a small part of a fit, does not need the
+evidence, and depends on nothing but the table and the seed.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from joblib import delayed, effective_n_jobs
+from tqdm.auto import tqdm
+
+from bayesspn.arrays import Array
+from bayesspn.engine.shards import as_shards
+from bayesspn.graphs import RegionGraph
+from bayesspn.inference.starts.choices import START_NAMES, start_state
+from bayesspn.inference.state import State
+from bayesspn.inference.sweep import draw_sweep
+from bayesspn.model.generative import Model
+from bayesspn.numerics.parallel import run_side_by_side
+from bayesspn.numerics.random_numbers import Key
+from bayesspn.prediction.posterior import Posterior
+from bayesspn.rows.encoded import EncodedRows, encode_rows
+from bayesspn.selection.building import Priors
+from bayesspn.tables.columns import describe_columns
+from bayesspn.tables.schema import Schema
+
+#: Sweeps that lanes have done when they are compared; the better half goes on.
+STOPS = (10, 30, 70)
+
+#: Rows at most, cells at most, and rows at least that are looked at.
+_MOST_ROWS = 3_000
+_MOST_CELLS = 200_000
+_LEAST_ROWS = 600
+
+#: Share of the rows that is held out.
+_HELD_OUT = 0.25
+
+#: Divisions into rows to learn from and rows held out, for tables with at most so many rows.
+_DIVISIONS = ((800, 2),)
+
+#: States that a lane is judged by, and sweeps between them.
+_JUDGED, _APART = 3, 3
+
+#: A row held out counts for at most so many nats less than under the lane that foresaw it best.
+_LARGEST_GAP = 20.0
+
+#: Fewest rows that can be divided.
+FEWEST_ROWS = 20
+
+
+@dataclass
+class _Lane:
+    """A graph and a start in the race, with one chain per division of the rows."""
+
+    graph: RegionGraph
+    start: str
+    runs: list[_Run] = field(default_factory=list)
+    scores: Array = field(default_factory=lambda: np.empty(0))
+    sweeps: int = 0
+
+
+class _Run(NamedTuple):
+    """A chain of a lane on one division of the rows."""
+
+    model: Model
+    rows: EncodedRows
+    held_out: Array
+    key: Key
+    state: State | None
+    scores: Array
+
+
+class Race(NamedTuple):
+    """What a race found.
+
+    Attributes
+    ----------
+    graph : RegionGraph
+        The best.
+    starts : tuple of str
+        Starts to begin chains on it with.
+    table : DataFrame
+        A row per lane, best first: ``graph``, ``start``, ``score`` (mean log density of a row held
+        out), ``behind`` and ``error`` (how far behind the best, with its standard error),
+        ``sweeps`` done and ``weights`` of the graph.
+    """
+
+    graph: RegionGraph
+    starts: tuple[str, ...]
+    table: pd.DataFrame
+
+
+def race_graphs(
+    schema: Schema,
+    values: Array,
+    priors: Priors,
+    graphs: Sequence[RegionGraph],
+    *,
+    seed: int,
+    target: int | None = None,
+    stops: Sequence[int] = STOPS,
+    n_jobs: int | None = None,
+    seconds: float | None = None,
+    progress: bool = False,
+) -> Race:
+    """Compare graphs and starts by short chains.
+
+    Parameters
+    ----------
+    schema : Schema
+    values : ndarray of shape (rows, columns)
+        The encoded table, or some of its rows.
+    priors : Priors
+    graphs : sequence of RegionGraph
+    seed : int
+    target : int, default=None
+        Column whose density given all others is what counts; None judges by whole rows.
+    stops : sequence of int
+        Sweeps that lanes have done when they are compared.
+    n_jobs : int, default=None
+        Cores, as joblib counts them.
+    seconds : float, default=None
+        After so many seconds no further comparison is begun.
+    progress : bool, default=False
+        Whether to show a bar.
+    """
+    begun = time.monotonic()
+    lanes = [_Lane(graph, start) for graph in graphs for start in START_NAMES]
+    _divide(lanes, schema, values, priors, seed)
+    dropped: list[_Lane] = []
+    with tqdm(
+        total=sum(len(lanes) >> k for k in range(len(stops))),
+        desc="comparing graphs",
+        unit=" runs",
+        disable=not progress,
+    ) as bar:
+        for number, stop in enumerate(stops):
+            late = seconds is not None and time.monotonic() - begun > seconds
+            if number and (late or len(lanes) == 1):
+                break
+            _advance(lanes, stop, target, n_jobs)
+            bar.update(len(lanes))
+            lanes = _rank(lanes)
+            if number + 1 < len(stops):
+                kept = -(-len(lanes) // 2)
+                dropped = lanes[kept:] + dropped
+                lanes = lanes[:kept]
+    best = lanes[0]
+    other = [lane for lane in lanes[1:] if lane.graph == best.graph]
+    starts = (best.start, other[0].start if other else best.start)
+    return Race(best.graph, starts, _tabulate([*lanes, *dropped]))
+
+
+def sample_rows(values: Array, seed: int) -> Array:
+    """Rows that are looked at: as many as can be compared quickly."""
+    rows, columns = values.shape
+    most = min(_MOST_ROWS, max(_LEAST_ROWS, _MOST_CELLS // columns))
+    if rows <= most:
+        return values
+    chosen = np.random.default_rng([seed, rows]).choice(rows, size=most, replace=False)
+    return values[np.sort(chosen)]
+
+
+def _divide(lanes: list[_Lane], schema: Schema, values: Array, priors: Priors, seed: int) -> None:
+    """Give every lane its chains, on the same divisions of the rows."""
+    sample = sample_rows(values, seed)
+    rows = len(sample)
+    divisions = next((count for most, count in _DIVISIONS if rows <= most), 1)
+    leaves = describe_columns(schema, sample, priors.fixed_gamma)
+    models = {lane.graph: priors.model(lane.graph, leaves) for lane in lanes}
+    held = max(1, round(_HELD_OUT * rows))
+    for division in range(divisions):
+        order = np.random.default_rng([seed, division]).permutation(rows)
+        encoded = encode_rows(leaves, sample[order[held:]])
+        for number, lane in enumerate(lanes):
+            # lanes of one graph differ by their start alone
+            key = Key(seed, number // len(START_NAMES)).aside(1_000 + division)
+            lane.runs.append(
+                _Run(models[lane.graph], encoded, sample[order[:held]], key, None, np.empty(0))
+            )
+
+
+def _advance(lanes: list[_Lane], stop: int, target: int | None, n_jobs: int | None) -> None:
+    """Bring all lanes to a number of sweeps."""
+    tasks = [
+        delayed(_advance_run)(run, lane.start, lane.sweeps, stop, target)
+        for lane in lanes
+        for run in lane.runs
+    ]
+    jobs = effective_n_jobs(n_jobs)
+    done = iter(run_side_by_side(tasks, jobs))
+    for lane in lanes:
+        lane.runs = [next(done) for _ in lane.runs]
+        lane.scores = np.concatenate([run.scores for run in lane.runs])
+        lane.sweeps = stop
+
+
+def _advance_run(run: _Run, start: str, done: int, stop: int, target: int | None) -> _Run:
+    shards = as_shards(run.rows)
+    state = run.state
+    if state is None:
+        state = start_state(run.key, run.model, shards, start)
+    kept = []
+    for sweep in range(done + 1, stop + 1):
+        state, _ = draw_sweep(run.key, sweep, run.model, shards, state)
+        if (stop - sweep) % _APART == 0 and (stop - sweep) // _APART < _JUDGED:
+            kept.append(state)
+    posterior = Posterior(run.model, (tuple(kept),))
+    scores = posterior.score_samples(run.held_out)
+    if target is not None:
+        others = run.held_out.copy()
+        others[:, target] = np.nan
+        scores = scores - posterior.score_samples(others)
+    return run._replace(state=state, scores=scores)
+
+
+def _rank(lanes: list[_Lane]) -> list[_Lane]:
+    """Lanes by their scores, best first."""
+    scores = _gaps(lanes).mean(axis=1)
+    return [lanes[k] for k in np.argsort(-scores, kind="stable")]
+
+
+def _gaps(lanes: Sequence[_Lane]) -> Array:
+    """How much less each lane gives each row held out than the best one does; (lanes, rows)."""
+    scores = np.nan_to_num(np.stack([lane.scores for lane in lanes]), nan=-np.inf)
+    best = np.maximum(scores.max(axis=0), np.finfo(float).min)
+    return np.maximum(scores - best, -_LARGEST_GAP)
+
+
+def _tabulate(lanes: Sequence[_Lane]) -> pd.DataFrame:
+    gaps = _gaps(lanes)
+    behind = gaps[0] - gaps
+    return pd.DataFrame(
+        {
+            "graph": [lane.graph for lane in lanes],
+            "start": [lane.start for lane in lanes],
+            "score": [float(np.mean(lane.scores)) for lane in lanes],
+            "behind": behind.mean(axis=1),
+            "error": behind.std(axis=1) / np.sqrt(behind.shape[1]),
+            "sweeps": [lane.sweeps for lane in lanes],
+            "weights": [lane.graph.n_weights for lane in lanes],
+        }
+    )
