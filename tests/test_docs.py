@@ -30,7 +30,7 @@ ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 PAGES = [DOCS / "index.md", *sorted((DOCS / "guides").glob("*.md"))]
 
-few_draws = pytest.mark.filterwarnings("ignore:the chains do not agree")
+few_draws = pytest.mark.filterwarnings("ignore:answers about")
 
 
 def write_patients(rows: int = 80) -> None:

@@ -73,7 +73,7 @@ def test_ctrl_c_while_sampling_keeps_the_draws(files, tmp_path):
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
-    assert "of the 1000000 draws that were wanted" in err
+    assert "fewer than were wanted" in err
     assert "learned 80 rows" in out
     assert load(tmp_path / "m.bspn").posterior_.n_draws >= 1
 

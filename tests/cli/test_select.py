@@ -131,11 +131,11 @@ def test_ctrl_c(run, known, monkeypatch):
 
 def test_fit_selects(run, document):
     result = run("fit", "@t.csv", "-o", "a.bspn", "--graph", "select", *SHORT)
-    assert "nodes 2, the best of 8 graphs (probability" in result.stdout
+    assert "independent columns, the best of 9 graphs (probability" in result.stdout
     fitted = load("a.bspn")
-    assert (fitted.graph, fitted.graph_.leaves) == ("select", 2)
+    assert (fitted.graph, fitted.graph_.leaves) == ("select", 1)
     told = document("fit", "@t.csv", "-o", "b.bspn", "--graph", "select", *SHORT)
-    assert told["graphs"][0]["graph"] == "depth 1, partitions 8, nodes 2"
+    assert told["graphs"][0]["graph"] == "independent columns"
     both = run("fit", "@t.csv", "-o", "c.bspn", "--graph", "select", "--infinite", code=2)
     assert "exclude each other" in both.stderr
     shape = ["--graph", "select", "--depth", 1]

@@ -22,7 +22,7 @@ from bayesspn import BayesianSPN, Engine
 from bayesspn.estimators import fitting
 from bayesspn.files.chains import load_chains
 
-pytestmark = pytest.mark.filterwarnings("ignore:the chains do not agree")
+pytestmark = pytest.mark.filterwarnings("ignore:answers about")
 
 SETTINGS = {"chains": 2, "burn_in": 15, "draws": 10, "thin": 2, "random_state": 0}
 

@@ -17,12 +17,12 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from tqdm.auto import tqdm
 
 from bayesspn import BayesianSPN, Engine, InfiniteSPN, RegionGraph, SPNRegressor
-from bayesspn.estimators import fitting
-from bayesspn.selection.defaults import choose_graph
+from bayesspn.estimators import fitting, settling
+from bayesspn.selection.defaults import choose_graph, default_graphs
 from bayesspn.tables import infer_schema
 
 # chains this short do not agree, and need not
-pytestmark = pytest.mark.filterwarnings("ignore:the chains do not agree")
+pytestmark = pytest.mark.filterwarnings("ignore:answers about")
 
 QUICK = {"chains": 2, "burn_in": 10, "draws": 5, "thin": 1, "random_state": 0}
 
@@ -171,13 +171,14 @@ def test_wrong_tables_are_named(people):
         model.sample(0)
 
 
-def test_a_warning_in_words_when_chains_disagree():
+def test_a_warning_in_words_when_answers_are_not_settled(monkeypatch):
+    monkeypatch.setattr(settling, "LARGEST_ERROR", 0.02)
     rng = np.random.default_rng(0)
     X = np.where(rng.random((400, 1)) < 0.5, 0.0, 5.0) + rng.normal(0, 0.3, (400, 6))
-    with pytest.warns(ConvergenceWarning, match="chains do not agree") as raised:
+    with pytest.warns(ConvergenceWarning, match="not settled") as raised:
         BayesianSPN(chains=4, burn_in=0, draws=8, thin=1, random_state=0).fit(X)
     assert raised[0].filename == __file__
-    with pytest.warns(ConvergenceWarning, match="chains do not agree") as raised:
+    with pytest.warns(ConvergenceWarning, match="not settled") as raised:
         SPNRegressor(chains=4, burn_in=0, draws=8, thin=1, random_state=0).fit(X[:, :5], X[:, 5])
     assert raised[0].filename == __file__  # where the user called, not a line of the package
 
@@ -196,11 +197,12 @@ def interrupt_after(function, calls):
 
 
 def test_ctrl_c_keeps_the_draws_so_far(people, monkeypatch):
-    shown = interrupt_after(tqdm.update, 40)
+    shown = interrupt_after(tqdm.update, 30)
     monkeypatch.setattr(fitting.tqdm, "update", shown)
     model = BayesianSPN(chains=3, burn_in=5, draws=20, thin=1, random_state=0).fit(people)
-    # 25 sweeps of the first chain, then 10 draws of the second
-    assert [len(chain) for chain in model.posterior_.draws] == [20, 11]
+    # 5 sweeps of all chains, then rounds of 2 draws of each
+    assert [len(chain) for chain in model.posterior_.draws] == [6, 6, 4]
+    assert model.interrupted_
     assert np.isfinite(model.score(people))
 
 
@@ -220,5 +222,7 @@ def test_ctrl_c_before_the_first_draw_stops_the_fit(people, monkeypatch):
 @pytest.mark.parametrize(("rows", "columns"), [(1, 1), (10, 3), (500, 20), (10**6, 2000)])
 def test_automatic_graphs_suit_any_table(rows, columns):
     graph = choose_graph(rows, columns)
-    assert graph.depth <= max(0, np.log2(columns))
+    assert graph.depth <= max(0, np.ceil(np.log2(columns)))
     assert graph.n_weights < 10**7
+    assert default_graphs(rows, columns)[0] == graph
+    assert all(one.n_weights < 10**8 for one in default_graphs(rows, columns))

@@ -13,7 +13,7 @@ from bayesspn.tables import TableError
 
 pytestmark = [
     pytest.mark.filterwarnings("error"),
-    pytest.mark.filterwarnings("ignore:the chains do not agree"),
+    pytest.mark.filterwarnings("ignore:answers about"),
 ]
 
 SMALL = {"chains": 1, "burn_in": 3, "draws": 2, "thin": 1, "random_state": 0}

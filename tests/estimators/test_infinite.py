@@ -14,7 +14,7 @@ from bayesspn.files.posteriors import ModelFileError
 from bayesspn.inference.infinite.components import component_sizes
 
 # chains this short do not agree, and need not
-pytestmark = pytest.mark.filterwarnings("ignore:the chains do not agree")
+pytestmark = pytest.mark.filterwarnings("ignore:answers about")
 
 QUICK = {"chains": 2, "burn_in": 10, "draws": 5, "thin": 1, "random_state": 0}
 KINDS = (BayesianSPN, InfiniteSPN)

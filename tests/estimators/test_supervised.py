@@ -21,7 +21,7 @@ from bayesspn.prediction.value_sets import ValueSet
 from bayesspn.tables import encode
 
 # chains this short do not agree, and need not
-pytestmark = pytest.mark.filterwarnings("ignore:the chains do not agree")
+pytestmark = pytest.mark.filterwarnings("ignore:answers about")
 
 QUICK = {"chains": 1, "burn_in": 30, "draws": 10, "thin": 1, "random_state": 0}
 

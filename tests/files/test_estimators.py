@@ -15,7 +15,7 @@ import bayesspn
 from bayesspn import BayesianSPN, RegionGraph, SPNClassifier, SPNImputer, SPNRegressor
 from bayesspn.files.posteriors import ModelFileError, checksum
 
-pytestmark = pytest.mark.filterwarnings("ignore:the chains do not agree")
+pytestmark = pytest.mark.filterwarnings("ignore:answers about")
 
 FIXTURE = Path(__file__).parent / "model_v1.bspn"
 

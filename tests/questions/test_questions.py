@@ -331,7 +331,7 @@ def test_surprise_of_categories_matches_enumeration(model, oracle):
 def test_surprise_grows_in_the_tails(model):
     frame = pd.DataFrame({"size": [1.0, 9.0, 30.0, -30.0]})
     surprises = model.surprise(frame)["size"].to_numpy()
-    assert surprises[0] < 3 < surprises[1] < surprises[2]
+    assert surprises[0] < 3.5 < surprises[1] < surprises[2]
     beyond = model.probability("size >= 30")
     assert surprises[2] == pytest.approx(-np.log(beyond), rel=1e-6)
 

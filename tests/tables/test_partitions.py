@@ -17,7 +17,7 @@ from bayesspn.cluster.tables import FileTable
 from bayesspn.tables import TableError, TableFileError, encode, infer_schema, sources
 from bayesspn.tables.partitions import divide_rows, find_partitions, names_files, read_stretch
 
-pytestmark = pytest.mark.filterwarnings("ignore:the chains do not agree")
+pytestmark = pytest.mark.filterwarnings("ignore:answers about")
 
 SETTINGS = {"chains": 2, "burn_in": 3, "draws": 2, "thin": 1, "random_state": 0}
 

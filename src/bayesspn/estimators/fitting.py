@@ -129,7 +129,6 @@ def sample_chains(
     run = _Run(model, rows, n_jobs, progress, store, clock)
     chains, planned, burn_in = store.resume(model, seed)
     if chains is None:
-        store.check_writable()
         starting = _Starting(model, as_shards(rows), seed, warm, temperatures, n_jobs)
         if states:
             planned = lengths(None)
@@ -293,6 +292,9 @@ class _Run:
                     while growing.sweep < stop:
                         info = growing.step()
                         self._show(1, info.log_likelihood)
+                        if self.store.due():
+                            self.chains[n] = growing.chain()
+                            self.store.write(self.chains, self.burn_in)
                 finally:
                     self.chains[n] = growing.chain()
             return

@@ -151,7 +151,7 @@ class JointEstimator(Diagnosed, BaseEstimator):
         self, table: TrainingTable, seed: int, clock: Clock | None
     ) -> tuple[RegionGraph, WarmUp]:
         """Graph and warm-up: of the plan or checkpoint, the graph given, or the best of several."""
-        saved = saved_start(self.checkpoint)
+        saved = saved_start(self.checkpoint)  # finds out whether it can be written
         if self.plan is not None:
             return self.plan.graph, self.plan.warm_up
         if saved is not None and not isinstance(self.graph, RegionGraph):

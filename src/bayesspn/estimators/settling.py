@@ -25,7 +25,7 @@ from bayesspn.rows.encoded import EncodedRows
 #: Rows, columns and draws of a chain that are looked at.
 _ROWS = 40
 _COLUMNS = 12
-_DRAWS = 2
+_DRAWS = 4
 
 #: Columns that a warning names.
 _NAMED = 5

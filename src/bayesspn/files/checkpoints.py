@@ -40,11 +40,15 @@ _DERIVED = ("n_categories", "resolution", "constants")
 def saved_start(path: str | os.PathLike[str] | None) -> tuple[RegionGraph, WarmUp] | None:
     """Graph and warm-up of the fit that a checkpoint is of, None if there is no file yet.
 
-    A fit that goes on need not compare graphs again.
+    A fit that goes on need not compare graphs again. Whether the file can be written is found out
+    here, before any work begins.
     """
-    if path is None or not os.path.exists(checked_path(path)):
+    if path is None:
         return None
     name = checked_path(path)
+    _check_writable(name)
+    if not os.path.exists(name):
+        return None
     chains, more = load_chains(name)
     with damage_named(name, CHAINS):
         return chains[0].model.graph, WarmUp(**more["warm_up"])
@@ -141,23 +145,6 @@ class Checkpoint:
         self.plan = plan
         return [replace(chain, model=model) for chain in saved], plan, burn_in
 
-    def check_writable(self) -> None:
-        """Find out before the work begins whether the file can be written."""
-        if self._path is None:
-            return
-        remove_abandoned(self._path)
-        folder = Path(os.path.realpath(self._path)).parent
-        try:
-            with contextlib.suppress(FileNotFoundError):
-                os.stat(self._path)  # complains about names that are too long
-            with tempfile.TemporaryFile(dir=folder):
-                pass
-        except OSError as error:
-            raise type(error)(
-                f"the checkpoint {self._path} cannot be written ({error.strerror}); name a file in "
-                "a folder that exists and can be written"
-            ) from None
-
     def due(self, *, milestone: bool = False) -> bool:
         """Whether it is time to write: at intervals, and at milestones unless writing is slow."""
         if self._path is None:
@@ -196,6 +183,21 @@ class Checkpoint:
         if seconds > _INTERVAL:
             return max(1, sweeps // 2)
         return 2 * sweeps if seconds < _INTERVAL / 4 else sweeps
+
+
+def _check_writable(path: str) -> None:
+    remove_abandoned(path)
+    folder = Path(os.path.realpath(path)).parent
+    try:
+        with contextlib.suppress(FileNotFoundError):
+            os.stat(path)  # complains about names that are too long
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise type(error)(
+            f"the checkpoint {path} cannot be written ({error.strerror}); name a file in a folder "
+            "that exists and can be written"
+        ) from None
 
 
 def checked_path(path: Any) -> str:

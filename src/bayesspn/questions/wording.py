@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
     from bayesspn.estimators.joint import JointEstimator
 
-#: A Monte Carlo error of a log probability that is too large to be passed over: 15 per cent.
-LARGEST_ERROR = 0.15
+#: A Monte Carlo error of a log probability that is too large to be passed over: a quarter.
+LARGEST_ERROR = 0.25
 
 #: R-hat up to which chains agree, and up to which they agree well enough.
 _AGREE, _NEARLY = 1.01, 1.1

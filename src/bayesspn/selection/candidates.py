@@ -10,14 +10,11 @@ from sklearn.model_selection import ParameterGrid
 
 from bayesspn.graphs import RegionGraph
 from bayesspn.selection.building import Priors
-from bayesspn.selection.defaults import choose_graph
+from bayesspn.selection.defaults import choose_graph, default_graphs
 
 #: What a grid may have: the numbers that describe a graph, and priors.
 GRAPH = ("depth", "partitions", "children", "sums", "leaves", "products")
 PRIORS = ("alpha", "beta", "gamma")
-
-#: Root partitions of the default set, beside those of "auto".
-_FEW_PARTITIONS, _MANY_PARTITIONS = 2, 16
 
 
 @dataclass(frozen=True)
@@ -108,22 +105,11 @@ def list_candidates(
 
 
 def default_candidates(shape: tuple[int, ...], priors: Priors) -> tuple[Candidate, ...]:
-    """Mixtures, depth 1, the graph of "auto", and that with more or fewer nodes and partitions."""
-    auto = choose_graph(*shape)
-    states = auto.leaves
-    changes: list[dict[str, Any]] = [
-        {},
-        {"depth": 0, "leaves": 1},
-        {"depth": 0, "leaves": states},
-        {"depth": 0, "leaves": 3 * states},
-        {"sums": max(2, states // 2)},
-        {"sums": 2 * states},
-    ]
-    if auto.depth:
-        below = (1,) * (auto.depth - 1)
-        changes.append({"depth": 1})
-        changes += [{"partitions": (n, *below)} for n in (_FEW_PARTITIONS, _MANY_PARTITIONS)]
-    return _each_once(Candidate(choose_graph(*shape, **change), priors) for change in changes)
+    """The graphs that every fit compares, and plain mixtures."""
+    usual, *others = default_graphs(*shape)
+    states = usual.leaves
+    mixtures = [RegionGraph(0, leaves=leaves) for leaves in (1, states, 3 * states)]
+    return _each_once(Candidate(graph, priors) for graph in (usual, *mixtures, *others))
 
 
 def _replaced(priors: Priors, strengths: Mapping[str, Any]) -> Priors:
