@@ -13,7 +13,7 @@ from tqdm.auto import tqdm
 
 from bayesspn.arrays import Array
 from bayesspn.engine.shards import Shards, as_shards
-from bayesspn.estimators.plans import BURN_IN_SHARE
+from bayesspn.estimators.plans import BURN_IN_SHARE, MOST_CHAINS
 from bayesspn.files.checkpoints import Checkpoint
 from bayesspn.inference.chains import (
     Chain,
@@ -126,10 +126,10 @@ def sample_chains(
     clock : Clock, default=None
     """
     check_rows(model, rows)
-    run = _Run(model, rows, n_jobs, progress, store, clock)
+    starting = _Starting(model, as_shards(rows), seed, warm, temperatures, n_jobs)
+    run = _Run(starting, rows, progress, store, clock)
     chains, planned, burn_in = store.resume(model, seed)
     if chains is None:
-        starting = _Starting(model, as_shards(rows), seed, warm, temperatures, n_jobs)
         if states:
             planned = lengths(None)
             chains = [starting.chain(n, state) for n, state in enumerate(states)]
@@ -140,6 +140,7 @@ def sample_chains(
             pace = None if clock is None else Pace(warmed, starting.time_sweep(chains[0]))
             planned = lengths(pace)
             chains += starting.warm_up(range(1, planned.chains))
+            run.pace = pace
         store.plan = planned
     assert planned is not None
     # more draws continue the chains of a checkpoint, fewer are the first of those there
@@ -184,22 +185,23 @@ class _Run:
 
     def __init__(
         self,
-        model: Model,
+        starting: _Starting,
         rows: EncodedRows | Shards,
-        n_jobs: int | None,
         progress: bool,
         store: Checkpoint,
         clock: Clock | None,
     ) -> None:
-        self.model, self.rows, self.store, self.clock = model, rows, store, clock
-        self.jobs = effective_n_jobs(n_jobs)
+        self.starting, self.rows, self.store, self.clock = starting, rows, store, clock
+        self.jobs = effective_n_jobs(starting.n_jobs)
         self.progress = progress
+        self.pace: Pace | None = None
+        self.begun = time.monotonic()
         self.chains: list[Chain] = []
         self.burn_in: int | None = None
 
     def __call__(self, chains: list[Chain], planned: Lengths, burn_in: int | None) -> Sampled:
         """Burn in, draw, and say how far it went."""
-        self.chains = chains
+        self.chains, self.begun = chains, time.monotonic()
         self.burn_in = planned.burn_in if burn_in is None else burn_in
         draws, interrupted = planned.draws, False
         total = planned.most_burn_in + draws * planned.thin
@@ -211,6 +213,9 @@ class _Run:
         ) as self.bar:
             try:
                 self._burn_in(planned)
+                if self.pace is not None and planned.open_chains:
+                    planned = self._add_chains(planned)
+                    draws = planned.draws
                 self._advance((self.burn_in or 0) + draws * planned.thin, planned.thin)
             except KeyboardInterrupt:
                 self._stop_early()
@@ -246,6 +251,31 @@ class _Run:
         self.burn_in = look
         self.bar.total = len(self.chains) * (look + planned.draws * planned.thin)
         self.bar.refresh()
+
+    def _add_chains(self, planned: Lengths) -> Lengths:
+        """More chains of the same length, as many as there is time for."""
+        assert self.clock is not None
+        assert self.burn_in is not None
+        assert self.pace is not None
+        present = len(self.chains)
+        if self.burn_in == 0:
+            return planned
+        sweep = (time.monotonic() - self.begun) / (present * self.burn_in)
+        drawing = planned.draws * planned.thin * sweep
+        chain = self.pace.warm_up + self.burn_in * sweep + drawing
+        room = self.clock.left() - present * drawing
+        more = int(np.clip(room / chain, 0, MOST_CHAINS - present))
+        if more < 1:
+            return planned
+        self.chains += self.starting.warm_up(range(present, present + more))
+        grown = replace(planned, chains=present + more)
+        self.store.plan = grown
+        self.bar.total = len(self.chains) * (self.burn_in + planned.draws * planned.thin)
+        self._advance(self.burn_in, planned.thin, 0.95)
+        # chains that were not burnt in on time are left out
+        late = [chain for chain in self.chains if chain.sweep < self.burn_in]
+        self.chains = [chain for chain in self.chains if chain.sweep >= self.burn_in]
+        return replace(grown, chains=grown.chains - len(late))
 
     def _stop_early(self) -> None:
         """Go on with what there is after Ctrl-C, or not at all."""

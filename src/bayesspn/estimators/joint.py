@@ -22,6 +22,7 @@ from bayesspn.estimators.diagnostics import Diagnosed
 from bayesspn.estimators.fitting import Clock, Pace, sample_chains, stack_traces
 from bayesspn.estimators.parameters import check_parameters
 from bayesspn.estimators.plans import (
+    LEAST_SWEEPS,
     NOMINAL_SECONDS,
     RACE_SHARE,
     FitPlan,
@@ -174,6 +175,7 @@ class JointEstimator(Diagnosed, BaseEstimator):
                 target=len(table.schema) - 1 if self._judged_by_target else None,
                 n_jobs=self.n_jobs,
                 seconds=None if clock is None else clock.left(RACE_SHARE),
+                slowest=None if clock is None else clock.left() / (LEAST_SWEEPS * n_rows),
                 progress=self.progress,
             )
             graph, starts, self.comparison_ = found

@@ -23,7 +23,7 @@ NOMINAL_SECONDS = 40.0
 
 #: Chains, if there is no limit and if there is one; many short ones are better than few long ones.
 _USUAL_CHAINS = 8
-_MOST_CHAINS = 64
+MOST_CHAINS = 64
 _FEWEST_CHAINS = 2
 
 #: Sweeps that a chain should have.
@@ -45,6 +45,9 @@ _DRAWING_SHARE = 0.4
 #: Share of a time limit that comparing graphs may take, after which chains are no longer burnt in.
 RACE_SHARE = 0.2
 BURN_IN_SHARE = 0.8
+
+#: Sweeps of all rows that there must be time for, of all chains together.
+LEAST_SWEEPS = 100
 
 #: Fits with fewer sweeps in all do not compare graphs, which would take longer than they do.
 _RACED_SWEEPS = 700
@@ -147,7 +150,7 @@ def plan_lengths(
     """
     chains = given["chains"]
     if chains == "auto":
-        most = _MOST_CHAINS if limited else _USUAL_CHAINS
+        most = MOST_CHAINS if limited else _USUAL_CHAINS
         whole = warm_up_seconds + _CHAIN_SWEEPS * sweep_seconds
         chains = int(np.clip(seconds // whole, _FEWEST_CHAINS, most))
     each = max(1, int((seconds / chains - warm_up_seconds) // sweep_seconds))
@@ -161,7 +164,8 @@ def plan_lengths(
     burn_in = given["burn_in"]
     most_burn_in = int(np.clip(each - draws * thin, _LEAST_BURN_IN, _MOST_BURN_IN))
     if burn_in == "auto":
-        return Lengths(chains, None, most_burn_in, draws, thin)
+        opened = given["chains"] == "auto"
+        return Lengths(chains, None, most_burn_in, draws, thin, opened)
     return Lengths(chains, int(burn_in), int(burn_in), draws, thin)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
@@ -16,6 +16,8 @@ class Lengths:
         None burns in until chains no longer climb, at most ``most_burn_in`` sweeps.
     most_burn_in : int
     draws, thin : int
+    open_chains : bool
+        Whether there may be more chains, if there is time.
     """
 
     chains: int
@@ -23,3 +25,4 @@ class Lengths:
     most_burn_in: int
     draws: int
     thin: int
+    open_chains: bool = field(default=False, repr=False)

@@ -66,6 +66,13 @@ class _Lane:
     scores: Array = field(default_factory=lambda: np.empty(0))
     sweeps: int = 0
 
+    @property
+    def pace(self) -> float:
+        """Seconds that a sweep of a row took."""
+        return (
+            sum(run.seconds / run.rows.n_rows for run in self.runs) / len(self.runs) / self.sweeps
+        )
+
 
 class _Run(NamedTuple):
     """A chain of a lane on one division of the rows."""
@@ -76,6 +83,7 @@ class _Run(NamedTuple):
     key: Key
     state: State | None
     scores: Array
+    seconds: float = 0.0
 
 
 class Race(NamedTuple):
@@ -109,6 +117,7 @@ def race_graphs(
     stops: Sequence[int] = STOPS,
     n_jobs: int | None = None,
     seconds: float | None = None,
+    slowest: float | None = None,
     progress: bool = False,
 ) -> Race:
     """Compare graphs and starts by short chains.
@@ -128,7 +137,9 @@ def race_graphs(
     n_jobs : int, default=None
         Cores, as joblib counts them.
     seconds : float, default=None
-        After so many seconds no further comparison is begun.
+        No further comparison is begun that would not be over by then.
+    slowest : float, default=None
+        Seconds that a sweep of a row may take; slower graphs come after all others.
     progress : bool, default=False
         Whether to show a bar.
     """
@@ -142,13 +153,19 @@ def race_graphs(
         unit=" runs",
         disable=not progress,
     ) as bar:
+        pace, done = 0.0, 0
         for number, stop in enumerate(stops):
-            late = seconds is not None and time.monotonic() - begun > seconds
+            taken = time.monotonic() - begun
+            coming = pace * len(lanes) * (stop - done)
+            late = seconds is not None and taken + coming > seconds
             if number and (late or len(lanes) == 1):
                 break
             _advance(lanes, stop, target, n_jobs)
+            # what a sweep of a lane took, for the time that the next comparison will take
+            pace = (time.monotonic() - begun - taken) / (len(lanes) * (stop - done))
+            done = stop
             bar.update(len(lanes))
-            lanes = _rank(lanes)
+            lanes = _rank(lanes, slowest)
             if number + 1 < len(stops):
                 kept = -(-len(lanes) // 2)
                 dropped = lanes[kept:] + dropped
@@ -205,6 +222,7 @@ def _advance(lanes: list[_Lane], stop: int, target: int | None, n_jobs: int | No
 
 def _advance_run(run: _Run, start: str, done: int, stop: int, target: int | None) -> _Run:
     shards = as_shards(run.rows)
+    begun = time.perf_counter() - run.seconds
     state = run.state
     if state is None:
         state = start_state(run.key, run.model, shards, start)
@@ -213,18 +231,22 @@ def _advance_run(run: _Run, start: str, done: int, stop: int, target: int | None
         state, _ = draw_sweep(run.key, sweep, run.model, shards, state)
         if (stop - sweep) % _APART == 0 and (stop - sweep) // _APART < _JUDGED:
             kept.append(state)
+    seconds = time.perf_counter() - begun
     posterior = Posterior(run.model, (tuple(kept),))
     scores = posterior.score_samples(run.held_out)
     if target is not None:
         others = run.held_out.copy()
         others[:, target] = np.nan
         scores = scores - posterior.score_samples(others)
-    return run._replace(state=state, scores=scores)
+    return run._replace(state=state, scores=scores, seconds=seconds)
 
 
-def _rank(lanes: list[_Lane]) -> list[_Lane]:
-    """Lanes by their scores, best first."""
+def _rank(lanes: list[_Lane], slowest: float | None) -> list[_Lane]:
+    """Lanes by their scores, best first, those that are too slow last."""
     scores = _gaps(lanes).mean(axis=1)
+    if slowest is not None:
+        pace = np.array([lane.pace for lane in lanes])
+        scores = np.where(pace > slowest, scores - 1e6 * pace / slowest, scores)
     return [lanes[k] for k in np.argsort(-scores, kind="stable")]
 
 

@@ -1,0 +1,99 @@
+"""Graphs and starts that compete on rows held out."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bayesspn import BayesianSPN, FitPlan, RegionGraph, SPNRegressor
+from bayesspn.estimators import joint
+from bayesspn.selection import race
+from bayesspn.selection.building import Priors
+from bayesspn.selection.defaults import default_graphs
+from bayesspn.selection.race import race_graphs, sample_rows
+from bayesspn.tables.infer import encode_table
+
+
+def two_groups(rows=300, seed=0):
+    """Four columns of which two pairs depend on each other."""
+    rng = np.random.default_rng(seed)
+    a, b = rng.integers(0, 4, (2, rows))
+    columns = {"a": a, "a2": a + rng.normal(0, 0.1, rows), "b": b}
+    return pd.DataFrame(columns | {"b2": b + rng.normal(0, 0.1, rows)}).astype({"a": str, "b": str})
+
+
+def run(table=None, graphs=None, **options):
+    schema, values, _ = encode_table(two_groups() if table is None else table, None)
+    graphs = graphs or (RegionGraph(0, leaves=2), RegionGraph(2, (4, 1), sums=8, leaves=8))
+    return race_graphs(schema, values, Priors(), graphs, **{"seed": 0} | options)
+
+
+def test_the_graph_that_can_represent_the_table_wins():
+    found = run()
+    assert found.graph.depth == 2
+    assert found.table["graph"].iloc[0] == found.graph
+    assert found.table["score"].iloc[0] > found.table["score"].iloc[-1] + 0.3
+    assert found.table["behind"].iloc[0] == 0
+    assert set(found.table["start"]) == {"spread", "clustered"}
+    assert len(found.table) == 4
+    assert found.table["sweeps"].tolist() == [30, 30, 10, 10]  # two of a graph need no more
+
+
+def test_a_race_depends_on_the_seed_alone():
+    one, two = run(stops=(3, 5)), run(stops=(3, 5), n_jobs=2)
+    pd.testing.assert_frame_equal(one.table, two.table)
+    other = run(stops=(3, 5), seed=1)
+    assert not other.table["score"].equals(one.table["score"])
+
+
+def test_a_target_is_what_counts():
+    # a3 says nothing about b, and a mixture of many components is best for whole rows
+    table = two_groups()[["a", "a2", "b", "b2"]]
+    whole, last = run(table, stops=(10,)), run(table, stops=(10,), target=3)
+    assert last.table["score"].iloc[0] > whole.table["score"].iloc[0]
+    assert not whole.table["score"].equals(last.table["score"])
+
+
+def test_no_comparison_is_begun_after_the_time():
+    found = run(seconds=0.0)
+    assert found.table["sweeps"].max() == race.STOPS[0]
+
+
+def test_rows_are_sampled_for_wide_and_long_tables():
+    values = np.zeros((10_000, 2))
+    assert len(sample_rows(values, 0)) == 3_000
+    assert len(sample_rows(np.zeros((5_000, 1_000)), 0)) == 600
+    assert len(sample_rows(values[:50], 0)) == 50
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(1, 1), (30, 2), (900, 3), (10**6, 2_000)])
+def test_default_graphs_differ(rows, columns):
+    graphs = default_graphs(rows, columns)
+    assert len(set(graphs)) == len(graphs) >= 2
+    assert all(graph.n_weights < 10**8 for graph in graphs)
+
+
+LENGTHS = {"burn_in": 60, "chains": 8, "draws": 15, "thin": 2}
+
+
+def test_a_fit_compares_graphs_and_says_so():
+    table = two_groups(120)
+    model = BayesianSPN(**LENGTHS, random_state=0).fit(table)
+    assert model.graph_ == model.comparison_["graph"].iloc[0] == model.plan_.graph
+    plan = FitPlan.from_json(model.plan_.to_json())
+    assert plan == model.plan_
+    again = BayesianSPN(plan=plan, random_state=5).fit(table)
+    np.testing.assert_array_equal(again.score_samples(table), model.score_samples(table))
+    assert not hasattr(BayesianSPN(burn_in=5, chains=1, draws=3).fit(table), "comparison_")
+
+
+def test_estimators_with_a_target_are_judged_by_it(monkeypatch):
+    seen = {}
+
+    def spy(*arguments, **options):
+        seen.update(options)
+        return race_graphs(*arguments, **options | {"stops": (2,)})
+
+    monkeypatch.setattr(joint, "race_graphs", spy)
+    table = two_groups(80)
+    SPNRegressor(**LENGTHS, random_state=0).fit(table[["a", "a2", "b"]], table["b2"])
+    assert seen["target"] == 3
