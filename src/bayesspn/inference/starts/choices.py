@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from typing import Literal
+from weakref import WeakKeyDictionary
 
+import numpy as np
+
+from bayesspn.arrays import Array
 from bayesspn.engine.shards import Shards
 from bayesspn.inference.starts.clustered import cluster_start
+from bayesspn.inference.starts.dependence import pairwise_dependence
 from bayesspn.inference.starts.spread import spread_start
 from bayesspn.inference.state import State
 from bayesspn.model.generative import Model, start_hyper
 from bayesspn.numerics.random_numbers import Key, Stream
+from bayesspn.rows.codebook import Codebook
 
 StartName = Literal["spread", "clustered"]
 
@@ -17,8 +23,13 @@ _KINDS = {"spread": spread_start, "clustered": cluster_start}
 
 START_NAMES = tuple(_KINDS)
 
-#: Rows that a start is made from.
+#: Rows that a start is made from, and cells if columns are many.
 _SAMPLE_ROWS = 4096
+_SAMPLE_CELLS = 1_000_000
+_LEAST_ROWS = 500
+
+#: Dependence between columns of tables that are in use: all chains need the same.
+_DEPENDENCE: WeakKeyDictionary[Codebook, Array] = WeakKeyDictionary()
 
 #: Partitions of the root that the components of an infinite mixture begin with, together.
 _START_PARTITIONS = 8
@@ -38,13 +49,26 @@ def start_state(key: Key, model: Model, shards: Shards, start: str = "spread") -
         region.
     """
     rng = key.generator(0, Stream.START)
-    chosen = rng.choice(shards.n_rows, size=min(_SAMPLE_ROWS, shards.n_rows), replace=False)
+    most = min(_SAMPLE_ROWS, max(_LEAST_ROWS, _SAMPLE_CELLS // model.n_columns))
+    chosen = rng.choice(shards.n_rows, size=min(most, shards.n_rows), replace=False)
     sample = shards.values(chosen)
     graph = model.graph
     if model.infinite:
         graph = model.joined_graph(-(-_START_PARTITIONS // graph.branching[0]))
-    scope, counts, statistics = _KINDS[start](rng, graph, shards.codebook, sample)
+    codebook = shards.codebook
+    dependence = _find_dependence(shards)
+    scope, counts, statistics = _KINDS[start](rng, graph, codebook, sample, dependence)
     if model.infinite:
         # components need rows to have a share: as if every edge of their roots had one
         counts[0][:] += 1
     return State(scope, start_hyper(model), counts, statistics)
+
+
+def _find_dependence(shards: Shards) -> Array:
+    """Dependence between columns by rows that are the same for all chains; (columns, columns)."""
+    found = _DEPENDENCE.get(shards.codebook)
+    if found is None:
+        rng = np.random.default_rng(0)
+        chosen = rng.choice(shards.n_rows, size=min(_SAMPLE_ROWS, shards.n_rows), replace=False)
+        found = _DEPENDENCE[shards.codebook] = pairwise_dependence(shards.values(chosen))
+    return found

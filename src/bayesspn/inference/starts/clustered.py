@@ -28,15 +28,22 @@ _ROUNDS = 6
 #: Rows of a partition from which on its own dependence is trusted.
 _ENOUGH_ROWS = 40
 
+#: Columns up to which every partition's own dependence is worth its time.
+_MOST_COLUMNS = 300
+
 #: Numbers with more different values than this are placed by their ranks.
 _MOST_CATEGORIES = 12
 
 
 def cluster_start(
-    rng: np.random.Generator, graph: RegionGraph, codebook: Codebook, sample: Array
+    rng: np.random.Generator,
+    graph: RegionGraph,
+    codebook: Codebook,
+    sample: Array,
+    dependence: Array,
 ) -> Start:
     """Scope, edge counts and statistics in scope of a sample (rows, columns) that is clustered."""
-    building = _Building(rng, graph, codebook, sample)
+    building = _Building(rng, graph, codebook, sample, dependence)
     everything = np.arange(len(sample))
     building.fill(
         0, 0, 0, everything, np.zeros(len(sample), dtype=np.int64), np.arange(sample.shape[1])
@@ -50,12 +57,17 @@ class _Building:
     """What is built, region after region."""
 
     def __init__(
-        self, rng: np.random.Generator, graph: RegionGraph, codebook: Codebook, sample: Array
+        self,
+        rng: np.random.Generator,
+        graph: RegionGraph,
+        codebook: Codebook,
+        sample: Array,
+        dependence: Array,
     ) -> None:
         columns = sample.shape[1]
         self.rng, self.graph, self.codebook, self.sample = rng, graph, codebook, sample
         self.features, self.owner = place_rows(sample)
-        self.dependence = pairwise_dependence(sample)
+        self.dependence = dependence
         self.y = [
             np.zeros((graph.regions[level] * graph.branching[level], columns), dtype=np.int8)
             for level in range(graph.levels)
@@ -89,7 +101,7 @@ class _Building:
             own, sums = rows[inside], nodes[inside]
             here = dependence
             if here is None:  # of the root: every partition has its own rows
-                enough = len(own) >= _ENOUGH_ROWS
+                enough = len(own) >= _ENOUGH_ROWS and len(columns) <= _MOST_COLUMNS
                 here = pairwise_dependence(self.sample[own]) if enough else self.dependence
             partition = region * branching + j
             part = here[np.ix_(columns, columns)]

@@ -6,6 +6,7 @@ dependence does not decide. It only saves burn-in: the chain is exact from any s
 
 from __future__ import annotations
 
+import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
@@ -130,20 +131,28 @@ def split_columns(rng: np.random.Generator, dependence: Array, sides: int) -> ND
         noisy = affinity * rng.uniform(0.8, 1.25, affinity.shape)
         noisy += 1e-6 * rng.random(affinity.shape)
         side = _assign_within(noisy, largest)
-        member = side[:, None] == np.arange(sides)
+        member = (side[:, None] == np.arange(sides)).astype(np.float64)
         affinity = (dependence @ member) / np.maximum(member.sum(axis=0) - member, 1)
     return side
 
 
 def _assign_within(affinity: Array, largest: int) -> NDArray[np.int64]:
     """Give every column its preferred side, strongest preferences first, sides limited in size."""
-    sides = affinity.shape[1]
     ordered = np.sort(affinity, axis=1)
     strength = (ordered[:, -1] - ordered[:, -2]) / (ordered[:, -1] + 1e-12)
+    return _assign_in_order(affinity, np.argsort(-strength), largest)
+
+
+@nb.njit(cache=True, nogil=True)
+def _assign_in_order(affinity, order, largest):  # type: ignore[no-untyped-def]
+    columns, sides = affinity.shape
     room = np.full(sides, largest)
-    side = np.empty(len(affinity), dtype=np.int64)
-    for column in np.argsort(-strength):
-        open_ = np.where(room > 0, affinity[column], -np.inf)
-        side[column] = int(open_.argmax())
-        room[side[column]] -= 1
+    side = np.empty(columns, dtype=np.int64)
+    for column in order:
+        best = -1
+        for s in range(sides):
+            if room[s] > 0 and (best < 0 or affinity[column, s] > affinity[column, best]):
+                best = s
+        side[column] = best
+        room[best] -= 1
     return side

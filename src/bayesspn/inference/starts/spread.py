@@ -9,7 +9,7 @@ from scipy.stats import rankdata
 from bayesspn.arrays import Array
 from bayesspn.engine.row_sums import Statistics
 from bayesspn.graphs import RegionGraph
-from bayesspn.inference.starts.dependence import draw_informed_scope, pairwise_dependence
+from bayesspn.inference.starts.dependence import draw_informed_scope
 from bayesspn.inference.starts.state import Start
 from bayesspn.inference.state import unscale
 from bayesspn.rows.codebook import Codebook
@@ -21,10 +21,14 @@ _CANDIDATES = 8
 
 
 def spread_start(
-    rng: np.random.Generator, graph: RegionGraph, codebook: Codebook, sample: Array
+    rng: np.random.Generator,
+    graph: RegionGraph,
+    codebook: Codebook,
+    sample: Array,
+    dependence: Array,
 ) -> Start:
-    """A scope by the dependence of columns in a sample (rows, columns); no row on any edge yet."""
-    scope = draw_informed_scope(rng, graph, pairwise_dependence(sample))
+    """A scope by the dependence of columns, leaves by a sample (rows, columns); no row on an edge."""
+    scope = draw_informed_scope(rng, graph, dependence)
     counts = tuple(np.zeros(shape, dtype=np.int64) for shape in graph.weight_shapes)
     return Start(scope, counts, _seed_leaves(rng, codebook, scope, sample))
 
