@@ -27,7 +27,7 @@ def spread_start(
     sample: Array,
     dependence: Array,
 ) -> Start:
-    """A scope by the dependence of columns, leaves by a sample (rows, columns); no row on an edge."""
+    """A scope by the dependence of columns; leaves by rows of a sample (rows, columns)."""
     scope = draw_informed_scope(rng, graph, dependence)
     counts = tuple(np.zeros(shape, dtype=np.int64) for shape in graph.weight_shapes)
     return Start(scope, counts, _seed_leaves(rng, codebook, scope, sample))
