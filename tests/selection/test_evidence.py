@@ -46,7 +46,7 @@ def test_wrong_questions_are_refused():
         BayesianSPN().log_evidence(table, method="guess")
     with pytest.raises(ValueError, match="runs must be a whole number from 2 on"):
         BayesianSPN().log_evidence(table, runs=1)
-    with pytest.raises(ValueError, match="sweeps must be at least 1"):
+    with pytest.raises(ValueError, match="sweeps must be a whole number from 1 on"):
         BayesianSPN().log_evidence(table, sweeps=0)
     with pytest.raises(ValueError, match="infinite mixtures cannot be estimated"):
         InfiniteSPN().log_evidence(table)
