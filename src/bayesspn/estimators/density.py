@@ -105,7 +105,7 @@ class BayesianSPN(Questions, DensityMixin, JointEstimator):
     >>> rng = np.random.default_rng(0)
     >>> sick = rng.random(200) < 0.3
     >>> table = pd.DataFrame({"sick": sick, "fever": 37 + 2 * sick + rng.normal(0, 0.3, 200)})
-    >>> model = BayesianSPN(chains=2, burn_in=100, draws=40, thin=2, random_state=0).fit(table)
+    >>> model = BayesianSPN(chains=1, burn_in=100, draws=40, thin=2, random_state=0).fit(table)
     >>> query = pd.DataFrame({"sick": [True, False], "fever": [39.0, 39.0]})
     >>> sick, healthy = model.score_samples(query)
     >>> bool(sick > healthy + 2)
