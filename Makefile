@@ -7,7 +7,7 @@ INSTALLED := $(VENV)/.installed
 RIVALS ?= .rivals
 
 .PHONY: demo compiled test test-long fuzz mutants lint docs transcript pictures choose-graphs bench \
-	bench-scoring bench-growth bench-quality bench-imputation bench-scaling \
+	bench-scoring bench-small bench-growth bench-quality bench-imputation bench-scaling \
 	table1 table2 figure3 cost rivals results clean
 
 $(READY): pyproject.toml
@@ -94,6 +94,10 @@ $(RIVALS)/spflow/.ready: $(READY)
 
 bench-scoring: $(READY) $(RIVALS)/spflow/.ready
 	$(BIN)/python bench/scoring.py $(if $(DATA),--data $(DATA))
+
+# BEFORE=PATH/TO/OLD/src measures another version in the same run
+bench-small: $(READY)
+	$(BIN)/python bench/small.py --rivals $(RIVALS) $(if $(BEFORE),--before $(BEFORE)) $(ARGS)
 
 bench-growth: $(READY)
 	$(BIN)/python bench/growth.py

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -16,6 +17,8 @@ import tempfile
 import time
 from pathlib import Path
 from typing import NamedTuple
+
+from bayesspn.numerics.compilation import drop_stale_code
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "mutants.md"
@@ -56,14 +59,12 @@ LABELS = "inference/evidence/test_label_symmetry.py"
 MUTANTS = [
     Mutant(
         "w", "weights from the prior alone", "inference/weights.py",
-        "draw_log_dirichlet(rng, concentration + counts",
-        "draw_log_dirichlet(rng, concentration + 0 * counts",
+        "posterior[e] = alpha + counts[s, e]", "posterior[e] = alpha",
         MOVES,
     ),
     Mutant(
         "θ", "leaves that see every cell twice", "inference/leaf_parameters.py",
-        "posterior = posterior_hyper(leaves, state.hyper, state.statistics, power)",
-        "posterior = posterior_hyper(leaves, state.hyper, state.statistics, 2 * power)",
+        "            power,\n            natural,", "            2 * power,\n            natural,",
         MOVES,
     ),
     Mutant(
@@ -73,19 +74,24 @@ MUTANTS = [
     ),
     Mutant(
         "y", "who owns the cells of a mixed column is left out", "inference/scopes.py",
-        "if leaves.mixed.size:\n        evidence", "if False:\n        evidence",
+        "if leaves.mixed.size:\n        counts", "if False:\n        counts",
         HYPER,
     ),
     Mutant(
         "y", "scopes with another β", "inference/sweep.py",
-        "draw_scopes(rng, scope, log_marginals, float(hyper.beta[0]))",
-        "draw_scopes(rng, scope, log_marginals, 1.0)",
+        "draw_scopes(stream, scope, log_marginals, float(hyper.beta[0]))",
+        "draw_scopes(stream, scope, log_marginals, 1.0)",
+        HYPER,
+    ),
+    Mutant(
+        "y", "a column that is moved still counts where it was", "inference/scopes.py",
+        "children, here, below, -1.0)", "children, here, below, 0.0)",
         HYPER,
     ),
     Mutant(
         "α", "a prior twice as tight", "inference/concentrations.py",
-        "return prior.log_density(log_value) + np.array(evidence)",
-        "return 4 * prior.log_density(log_value) + np.array(evidence)",
+        "value, prior.median, prior.spread, width",
+        "value, prior.median, 0.5 * prior.spread, width",
         HYPER,
     ),
     Mutant(
@@ -96,19 +102,19 @@ MUTANTS = [
     ),
     Mutant(
         "mixing", "its prior is forgotten", "inference/concentrations.py",
-        "return prior.log_density(log_value) + _log_mixing_marginal",
-        "return _log_mixing_marginal",
+        "mixing[column], median, spread, spread", "mixing[column], median, 1e3 * spread, spread",
         HYPER,
     ),
     Mutant(
         "φ", "its prior is forgotten", "inference/leaf_priors.py",
-        "return evidence - 0.5 * ((x - center) / spread) ** 2", "return evidence",
+        "kind, center[member, k], spread[member, k]",
+        "kind, center[member, k], 1e3 * spread[member, k]",
         HYPER,
     ),
     Mutant(
         "slices", "slices that are too low", "inference/slice_sampling.py",
-        "level = log_density(x) - rng.standard_exponential(x.shape)",
-        "level = log_density(x) - 2 * rng.standard_exponential(x.shape)",
+        "level = log_target(target, x) - exponential(stream)",
+        "level = log_target(target, x) - 2 * exponential(stream)",
         HYPER,
     ),
     Mutant(
@@ -119,7 +125,7 @@ MUTANTS = [
     Mutant(
         "infinite", "the concentration counts a component too few",
         "inference/infinite/stick_breaking.py",
-        "evidence = components * log_value", "evidence = (components - 1) * log_value",
+        "np.array([float(len(sizes))])", "np.array([float(len(sizes) - 1)])",
         HYPER,
     ),
     Mutant(
@@ -161,8 +167,7 @@ MUTANTS = [
     Mutant(
         "tempering", "leaves of warm replicas see all of every cell",
         "inference/leaf_parameters.py",
-        "group.family.posterior(group.hyper(phi), *counts_and_totals(group, slots, power))",
-        "group.family.posterior(group.hyper(phi), *counts_and_totals(group, slots))",
+        "prior[k] + power * statistics[member, q, i, k]", "prior[k] + statistics[member, q, i, k]",
         HYPER,
     ),
     Mutant(
@@ -240,13 +245,43 @@ def copy_tree(folder: Path) -> None:
         shutil.copy2(ROOT / name, folder / name)
 
 
+def importers(package: Path, file: str) -> set[Path]:
+    """A module and all that import it, or import what does."""
+    texts = {path: path.read_text() for path in package.rglob("*.py")}
+    found, new = set[Path](), {package / file}
+    while new:
+        found |= new
+        names = ["bayesspn." + ".".join(p.relative_to(package).with_suffix("").parts) for p in new]
+        words = re.compile(rf"\bfrom ({'|'.join(map(re.escape, names))}) import\b")
+        new = {path for path, text in texts.items() if words.search(text)} - found
+    return found
+
+
+def drop_code(package: Path, file: str) -> None:
+    """Drop what was compiled from a module that changed, and from those that import it.
+
+    The package would drop all of its code and take a minute to compile it again.
+    """
+    stale = {(path.parent, path.stem) for path in importers(package, file)}
+    with tempfile.TemporaryDirectory() as name:
+        kept = []
+        for number, path in enumerate(package.rglob("*.nb[ic]")):
+            if (path.parent.parent, path.name.split(".")[0]) not in stale:
+                kept.append((shutil.copy2(path, f"{name}/{number}"), path))
+        drop_stale_code(package)
+        for copy, path in kept:
+            shutil.copy2(copy, path)
+
+
 def caught(folder: Path, mutant: Mutant) -> tuple[bool, str]:
     """Whether the tests fail on a mutant, and the first that does."""
-    path = folder / "src" / "bayesspn" / mutant.file
+    package = folder / "src" / "bayesspn"
+    path = package / mutant.file
     text, stamp = path.read_text(), path.stat()
     if text.count(mutant.right) != 1:
         raise SystemExit(f"{mutant.file}: the piece of {mutant.mistake!r} occurs not just once")
     path.write_text(text.replace(mutant.right, mutant.wrong))
+    drop_code(package, mutant.file)
     command = [
         sys.executable,
         "-m",
@@ -269,6 +304,7 @@ def caught(folder: Path, mutant: Mutant) -> tuple[bool, str]:
     finally:
         path.write_text(text)
         os.utime(path, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
+        drop_code(package, mutant.file)
     failed = [line for line in done.stdout.splitlines() if line.startswith("FAILED")]
     if done.returncode not in (0, 1) or (done.returncode == 1 and not failed):
         raise SystemExit(f"{mutant.mistake}: the tests could not be run\n{done.stdout[-2000:]}")

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from bayesspn.estimators.pooling import PooledEstimate, pool_estimates
     from bayesspn.estimators.regressor import SPNRegressor
     from bayesspn.files.estimators import load
+    from bayesspn.files.networks import write_network
     from bayesspn.graphs import RegionGraph
     from bayesspn.inference.chains import Chain, run_chain, run_chains, start_chain
     from bayesspn.leaves.columns import Column, Leaves, describe_column
@@ -84,10 +85,11 @@ __all__ = [
     "run_chains",
     "select_graph",
     "start_chain",
+    "write_network",
 ]
 
-#: Where names live. They are imported when they are asked for: numba, scikit-learn and pandas take
-#: seconds, for which the help of the command line must not wait.
+#: Where names live. They are imported when they are asked for: scikit-learn, pandas and what
+#: compiles take seconds, for which the help of the command line must not wait.
 _MODULES = {
     "engine.engines": ("Engine",),
     "estimators.classifier": ("SPNClassifier",),
@@ -98,6 +100,7 @@ _MODULES = {
     "estimators.pooling": ("PooledEstimate", "pool_estimates"),
     "estimators.regressor": ("SPNRegressor",),
     "files.estimators": ("load",),
+    "files.networks": ("write_network",),
     "graphs": ("RegionGraph",),
     "inference.chains": (
         "Chain",

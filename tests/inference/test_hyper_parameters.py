@@ -14,7 +14,7 @@ from bayesspn.inference.infinite.stick_breaking import draw_concentration
 from bayesspn.inference.leaf_parameters import draw_leaf_parameters
 from bayesspn.inference.leaf_priors import draw_leaf_priors
 from bayesspn.inference.prior import prior_state
-from bayesspn.inference.scopes import region_log_marginals
+from bayesspn.inference.scopes import draw_scopes, region_log_marginals
 from bayesspn.inference.state import State
 from bayesspn.inference.sweep import place_columns
 from bayesspn.leaves.columns import Leaves, describe_column
@@ -186,6 +186,15 @@ def test_scopes_without_rows_follow_their_prior(beta):
     exact = 2 * rising / (2 * beta * (2 * beta + 1) * (2 * beta + 2))
     batches = together.reshape(40, -1).mean(axis=1)
     assert abs(batches.mean() - exact) < 4.5 * batches.std(ddof=1) / np.sqrt(40)
+
+
+def test_a_column_that_is_moved_does_not_count_where_it_was():
+    """A single column, nothing known: both children are as probable, wherever it starts."""
+    graph = RegionGraph(1, 1, leaves=1)
+    start = Scope(graph, (np.array([[1]]),))
+    rng = np.random.default_rng(7)
+    drawn = [draw_scopes(rng, start, np.zeros((1, 2)), 0.2).y[0][0, 0] for _ in range(1_000)]
+    assert abs(np.mean(drawn) - 0.5) < 4.5 * 0.5 / np.sqrt(1_000)
 
 
 @pytest.mark.parametrize("mixing", [0.3, 2.0])

@@ -47,10 +47,10 @@ def model():
         )
 
 
-EVIDENCE = ({}, {"kind": "b"}, {"year": (1995, 2003), "ill": True}, {"size": (1.234567, None)})
+GIVEN = ({}, {"kind": "b"}, {"year": (1995, 2003), "ill": True}, {"size": (1.234567, None)})
 
 
-@pytest.mark.parametrize("given", EVIDENCE)
+@pytest.mark.parametrize("given", GIVEN)
 def test_every_cell_has_the_probability_that_is_asked_for_by_itself(model, given):
     told = model.distributions(given=given, interval=0.8)
     assert list(told) == list(model.schema_.names)

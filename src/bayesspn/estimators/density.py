@@ -68,7 +68,8 @@ class BayesianSPN(Questions, DensityMixin, JointEstimator):
     schema : Schema, default=None
         What the columns are; inferred from the table if not given.
     n_jobs : int, default=None
-        Cores to use, as joblib counts them. The draws do not depend on it.
+        Cores to use, as joblib counts them: so many chains run side by side, in threads of this
+        process. By default one after the other, each on all cores. The draws do not depend on it.
     random_state : int, RandomState or None, default=None
         An int makes fits reproducible.
     progress : bool, default=False
@@ -126,7 +127,7 @@ class BayesianSPN(Questions, DensityMixin, JointEstimator):
     >>> rng = np.random.default_rng(0)
     >>> sick = rng.random(200) < 0.3
     >>> table = pd.DataFrame({"sick": sick, "fever": 37 + 2 * sick + rng.normal(0, 0.3, 200)})
-    >>> model = BayesianSPN(chains=2, burn_in=30, draws=20, thin=1, random_state=0).fit(table)
+    >>> model = BayesianSPN(chains=1, burn_in=100, draws=40, thin=2, random_state=0).fit(table)
     >>> query = pd.DataFrame({"sick": [True, False], "fever": [39.0, 39.0]})
     >>> sick, healthy = model.score_samples(query)
     >>> bool(sick > healthy + 2)

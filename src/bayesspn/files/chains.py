@@ -34,7 +34,7 @@ CHAINS = FileKind(
     "bayesspn-chains", 1, "checkpoint", "delete it to start afresh, or name another file"
 )
 _NO_REPLICAS = Replicas(np.empty(0), ())
-_NUMBERS = ("seed", "chain", "sweeps", "draws", "rungs")
+_NUMBERS = ("seed", "chain", "sweeps", "draws", "replicas")
 
 
 def save_chains(path: str | os.PathLike[str], chains: Sequence[Chain], more: Any) -> None:
@@ -99,7 +99,7 @@ def _check_numbers(entry: Any) -> dict[str, int]:
 def _rebuild(model: Model, entries: list[dict[str, int]], arrays: Arrays) -> Iterator[Chain]:
     draws = list(accumulate((entry["draws"] for entry in entries), initial=0))
     sweeps = list(accumulate((entry["sweeps"] for entry in entries), initial=0))
-    below = list(accumulate((entry["rungs"] for entry in entries), initial=0))
+    below = list(accumulate((entry["replicas"] for entry in entries), initial=0))
     states = states_from_arrays(model, arrays, draws[-1] + len(entries) + below[-1])
     powers = arrays["powers"]
     if powers.shape != (below[-1],) or powers.dtype.kind != "f":
@@ -130,5 +130,5 @@ def _rebuild(model: Model, entries: list[dict[str, int]], arrays: Arrays) -> Ite
             sweep=entry["sweeps"],
             draws=states[slice(*kept)],
             trace=tuple(trace[slice(*seen)]),
-            replicas=replicas if entry["rungs"] else None,
+            replicas=replicas if entry["replicas"] else None,
         )

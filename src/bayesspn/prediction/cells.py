@@ -1,7 +1,7 @@
 """Cells of a column: every category, or intervals of about equal probability.
 
 The probabilities of cells under all leaves are tabulated once; the conditional distribution of a
-column is then a weighted sum of them, whatever the evidence.
+column is then a weighted sum of them, whatever is given.
 """
 
 from __future__ import annotations

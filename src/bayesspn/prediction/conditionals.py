@@ -29,7 +29,7 @@ _MOST_PEAKS = 48
 
 
 class ImpossibleGiven(ValueError):
-    """Evidence that has probability zero.
+    """What is given has probability zero.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class ImpossibleGiven(ValueError):
     """
 
     def __init__(self, columns: tuple[int, ...]) -> None:
-        super().__init__(f"the evidence on columns {columns} has probability zero")
+        super().__init__(f"what is given on columns {columns} has probability zero")
         self.columns = columns
 
 
@@ -58,7 +58,7 @@ class ConditionalCircuits:
 
     @cached_property
     def evaluation(self) -> Evaluation:
-        """Values of all nodes given the evidence."""
+        """Values of all nodes under what is given."""
         return self._evaluate(self.given)
 
     def _evaluate(self, given: Given) -> Evaluation:
@@ -66,17 +66,17 @@ class ConditionalCircuits:
 
     @property
     def log_probability(self) -> Array:
-        """Log probability or density of the evidence under every draw; (draws,)."""
+        """Log probability or density of what is given, under every draw; (draws,)."""
         return self.evaluation.log_probability[:, 0]
 
     @cached_property
     def weights_of_draws(self) -> Array:
-        """Weight of every draw given the evidence; (draws,).
+        """Weight of every draw under what is given; (draws,).
 
         Raises
         ------
         ImpossibleGiven
-            If no draw gives the evidence a positive probability.
+            If no draw gives it a positive probability.
         """
         log_probability = self.log_probability
         top = log_probability.max()
@@ -86,7 +86,7 @@ class ConditionalCircuits:
         return weights / weights.sum()
 
     def _blame(self) -> tuple[int, ...]:
-        """Smallest part of the evidence that is found to be impossible, one column if possible."""
+        """Smallest part of what is given that is impossible, one column if there is one."""
         for column, value in self.given.items():
             if self._impossible({column: value}):
                 return (column,)
@@ -101,7 +101,7 @@ class ConditionalCircuits:
         return bool(np.isneginf(self._evaluate(given).log_probability).all())
 
     def log_joint(self, event: Given) -> Array:
-        """Log probability of evidence and event together, under every draw; (draws,)."""
+        """Log probability of what is given and the event together, under every draw; (draws,)."""
         joint = dict(self.given)
         for column, wanted in event.items():
             known = joint.get(column)
@@ -112,7 +112,7 @@ class ConditionalCircuits:
         return self._evaluate(joint).log_probability[:, 0]
 
     def probability(self, event: Given) -> Array:
-        """Probability of an event under every draw; NaN where the evidence is impossible."""
+        """Probability of an event under every draw; NaN where what is given is impossible."""
         with np.errstate(invalid="ignore"):
             return np.exp(self.log_joint(event) - self.log_probability)
 
@@ -146,7 +146,7 @@ class ConditionalCircuits:
         return mixtures_of_rows(self.circuits, column, weights[None], known, negligible)
 
     def mixtures(self, column: int) -> Mixtures:
-        """Distribution of a column under every draw that allows the evidence."""
+        """Distribution of a column under every draw that allows what is given."""
         weights = self.leaf_weights(column)
         return mixtures_of_draws(self.circuits, column, weights, self.known(column))
 
@@ -247,7 +247,7 @@ class ConditionalCircuits:
             if part.empty or not (discrete or (part.high > part.low).any()):
                 continue  # a point, where closed intervals touch, has no probability
             if (part.low[0], part.high[0]) == ends:
-                # tabulated for all cells, which many pieces of evidence share
+                # tabulated for all cells, which many questions share
                 if everything is None:
                     everything = self.circuits.masses(column, low, high)
                 masses[cell] = everything[cell]
@@ -270,7 +270,7 @@ class ConditionalCircuits:
 
 
 def split_given(circuits: StackedCircuits, given: Given) -> tuple[Array, dict[int, Array]]:
-    """Evidence as `evaluate` takes it: exact values (1, columns), and factors of columns."""
+    """What is given, as `evaluate` takes it: exact values (1, columns), and factors of columns."""
     exact = np.full((1, len(circuits.leaves.columns)), np.nan)
     factors = {}
     for column, value in given.items():

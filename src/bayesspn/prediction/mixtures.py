@@ -1,7 +1,7 @@
 """Distributions of one column as mixtures of leaves: probabilities, quantiles, modes, values.
 
-A `Mixtures` holds several distributions at once, one per row: of one piece of evidence under every
-draw, or of several pieces of evidence.
+A `Mixtures` holds several distributions at once, one per row: of one case under every draw, or of
+several cases, which differ in what is given.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ _CLIMBING_DRAWS = 16
 
 
 def most_probable(conditional: ConditionalCircuits, columns: Sequence[int]) -> Array:
-    """Values of columns whose joint density given the evidence is the largest found.
+    """Values of columns whose joint density under what is given is the largest found.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def _climb(conditional: ConditionalCircuits, columns: Sequence[int], start: Arra
 
 
 def _log_joint(conditional: ConditionalCircuits, columns: Sequence[int], values: Array) -> Array:
-    """Log density of values of the columns together with the evidence; (values,)."""
+    """Log density of values of the columns together with what is given; (values,)."""
     circuits = conditional.circuits
     X = np.full((len(values), len(circuits.leaves.columns)), np.nan)
     factors = {}

@@ -1,10 +1,10 @@
-"""Upward and downward passes over all draws and many pieces of evidence at once.
+"""Upward and downward passes over all draws and many cases at once: rows, or what is given.
 
 Upward: the log value of every node given what is known. Downward: the probability, given the same,
 that the induced tree visits a leaf. A column's conditional distribution is the mixture of its
 leaves with these probabilities as weights, so the two passes answer any question about one column.
 
-Arrays have axes (draws, regions, evidence, nodes); pieces of evidence never interact.
+Arrays have axes (draws, regions, cases, nodes); cases never interact.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ class Evaluation:
 
     @property
     def log_probability(self) -> Array:
-        """Log probability of the evidence under every draw; (draws, evidence)."""
+        """Log probability of every case under every draw; (draws, cases)."""
         return self.values[0][:, 0, :, 0]
 
     def visits(self) -> Array:
-        """Probability that a leaf is visited; (draws, leaf regions, evidence, leaves).
+        """Probability that a leaf is visited; (draws, leaf regions, cases, leaves).
 
-        Zeros for draws under which the evidence is impossible.
+        Zeros for draws under which a case is impossible.
         """
         circuits = self.circuits
         visits = np.ones_like(self.values[0])
@@ -70,7 +70,7 @@ class Evaluation:
 def evaluate(
     circuits: StackedCircuits, X: Array, factors: Mapping[int, Array] = MappingProxyType({})
 ) -> Evaluation:
-    """Evaluate networks on evidence.
+    """Evaluate networks on what is given.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def evaluate(
 
 
 def _leaf_values(circuits: StackedCircuits, X: Array, factors: Mapping[int, Array]) -> Array:
-    """Log values of all leaves; (draws, leaf regions, evidence, leaves)."""
+    """Log values of all leaves; (draws, leaf regions, cases, leaves)."""
     graph = circuits.graph
     total = np.zeros((circuits.n_draws, graph.n_leaf_regions, len(X), graph.leaves))
     draws = np.arange(circuits.n_draws)
@@ -123,7 +123,7 @@ def _sum_values(circuits: StackedCircuits, level: int, below: Array) -> Array:
 
 
 def log_products(circuits: StackedCircuits, level: int, below: Array) -> Array:
-    """Log values of the products of a level; (draws, regions, evidence, partitions × products)."""
+    """Log values of the products of a level; (draws, regions, cases, partitions × products)."""
     graph = circuits.graph
     parts = _by_partition(circuits, level, below)
     product = parts[:, :, :, 0]
@@ -138,7 +138,7 @@ def log_products(circuits: StackedCircuits, level: int, below: Array) -> Array:
 
 
 def _by_partition(circuits: StackedCircuits, level: int, below: Array) -> Array:
-    """Nodes of a level's children; (draws, regions, partitions, children, evidence, nodes)."""
+    """Nodes of a level's children; (draws, regions, partitions, children, cases, nodes)."""
     graph = circuits.graph
     draws, _, given, nodes = below.shape
     shape = (draws, graph.regions[level], graph.branching[level], graph.children, given, nodes)
@@ -156,7 +156,7 @@ def _children_visits(circuits: StackedCircuits, level: int, chosen: Array) -> Ar
     for child in range(children):
         others = tuple(4 + axis for axis in range(axes) if axes > 1 and axis != child)
         parts.append(by_node.sum(axis=others) if others else by_node)
-    stacked = np.stack(parts, axis=4)  # (draws, regions, evidence, partitions, children, nodes)
+    stacked = np.stack(parts, axis=4)  # (draws, regions, cases, partitions, children, nodes)
     moved = np.moveaxis(stacked, 2, 4)
     return np.ascontiguousarray(moved).reshape(draws, -1, given, nodes)
 

@@ -24,6 +24,7 @@ from bayesspn.inference.state import State
 from bayesspn.model.circuit import Circuit
 from bayesspn.model.explicit import SPN, average, expand
 from bayesspn.model.generative import Model
+from bayesspn.numerics.checks import check_whole
 from bayesspn.numerics.random_numbers import Key, Stream
 from bayesspn.prediction.passes import evaluate
 from bayesspn.prediction.row_averages import weigh_evenly, weights_of_draws
@@ -264,9 +265,22 @@ class Posterior:
                 chosen.append((int(chain), int(queues[chain].pop())))
         return chosen[:count]
 
-    def as_spn(self) -> SPN:
-        """The posterior predictive as one explicit network with a root sum over the draws."""
-        return average([expand(circuit) for circuit in self.circuits()])
+    def as_spn(self, draws: int | None = None) -> SPN:
+        """The posterior predictive as one explicit network with a root sum over the draws.
+
+        Parameters
+        ----------
+        draws : int, default=None
+            How many of the draws, evenly spaced over all chains; all of them by default. Every
+            node is written out, so that a few draws are as much as one can walk.
+        """
+        states = [state for chain in self.draws for state in chain]
+        if draws is not None:
+            count = min(check_whole("draws", draws, 1), len(states))
+            # the middles of equally many parts
+            places = ((np.arange(count) + 0.5) * len(states) / count).astype(int)
+            states = [states[place] for place in places]
+        return average([expand(predictive_circuit(self.model, state)) for state in states])
 
 
 def merge_chains(chains: Sequence[Chain]) -> Posterior:

@@ -1,4 +1,4 @@
-"""New rows given evidence: a draw, a tree, then one value per column from the leaf it visits."""
+"""New rows given something: a draw, a tree, then one value per column from the leaf it visits."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bayesspn.prediction.value_sets import ValueSet
 
 
 def draw_rows(rng: np.random.Generator, conditional: ConditionalCircuits, n: int) -> Array:
-    """Draw rows from what networks say given evidence.
+    """Draw rows from what networks say under what is given.
 
     Parameters
     ----------
@@ -23,7 +23,7 @@ def draw_rows(rng: np.random.Generator, conditional: ConditionalCircuits, n: int
     Returns
     -------
     ndarray of shape (n, columns)
-        Exact evidence is repeated in every row.
+        Exact values are repeated in every row.
     """
     circuits = conditional.circuits
     draw = rng.choice(circuits.n_draws, size=n, p=conditional.weights_of_draws)

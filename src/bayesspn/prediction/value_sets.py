@@ -1,4 +1,4 @@
-"""Sets of values of one column, and evidence made of them.
+"""Sets of values of one column, and what is given, made of them.
 
 Everything is in encoded units: positions of categories, counts, seconds, numbers.
 """
