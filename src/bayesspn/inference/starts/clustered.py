@@ -38,11 +38,11 @@ def cluster_start(
     """Scope, edge counts and statistics in scope of a sample (rows, columns) that is clustered."""
     building = _Building(rng, graph, codebook, sample)
     everything = np.arange(len(sample))
-    building.fill(0, 0, 0, everything, np.zeros(len(sample), dtype=np.int64), np.arange(sample.shape[1]))
-    scope = Scope(graph, tuple(building.y))
-    statistics = tuple(
-        unscale(codebook, g, scaled) for g, scaled in enumerate(building.statistics)
+    building.fill(
+        0, 0, 0, everything, np.zeros(len(sample), dtype=np.int64), np.arange(sample.shape[1])
     )
+    scope = Scope(graph, tuple(building.y))
+    statistics = tuple(unscale(codebook, g, scaled) for g, scaled in enumerate(building.statistics))
     return scope, tuple(building.counts), statistics
 
 
