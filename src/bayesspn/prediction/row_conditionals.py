@@ -15,22 +15,14 @@ import numpy as np
 
 from bayesspn.arrays import Array, BoolArray
 from bayesspn.numerics.threads import map_in_threads
-from bayesspn.prediction.cells import cut_cells
 from bayesspn.prediction.conditionals import ConditionalCircuits
+from bayesspn.prediction.fine_cells import FineCells, fine_cells, read_quantiles
 from bayesspn.prediction.indicators import Indicator, score_with
 from bayesspn.prediction.passes import evaluate
 from bayesspn.prediction.posterior import DRAWN_SEED, Posterior
+from bayesspn.prediction.row_averages import weights_of_draws
 from bayesspn.prediction.stacked import StackedCircuits
 from bayesspn.prediction.value_sets import Given, ValueSet
-
-#: Cells of about equal probability that quantiles are found with, and those beyond on each side.
-_QUANTILE_CELLS = 1000
-_OUTER_CELLS = 40
-
-#: Cells with a larger share than this are split into so many, so often at most.
-_MOST_SHARE = 0.003
-_SPLIT = 16
-_MOST_SPLITS = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,17 +154,15 @@ class RowConditionals:
             scale,
         )
 
-    def masses(self, column: int, cells: tuple[Array, Array]) -> Array:
-        """Probabilities of a column's cells, its own cell of the row aside; (draws, rows, cells).
+    def leaf_weights(self, column: int) -> Array:
+        """Weights of a column's leaves, its own cell of the row aside; (draws, rows, leaves).
 
-        NaN for draws under which what is known of a row is impossible.
+        Leaves of all paths stand side by side. Zeros for draws under which a row is impossible.
         """
         X, possible = self._known
         X = X.copy()
         X[:, column] = np.nan
         circuits = self.circuits
-        conditional = ConditionalCircuits(circuits, self.given)
-        tables = conditional.leaf_masses(column, *cells)
         sets = {
             other: circuits.log_mass(other, known)[None]
             for other, known in self.given.items()
@@ -188,95 +178,52 @@ class RowConditionals:
                 for other, logs in sets.items()
             }
             visits = evaluate(circuit, X, factors).visits()[0][circuit.leaf_regions[0, column]]
-            weights = np.moveaxis(visits, 1, 0).reshape(len(X), -1)
-            return weights @ tables[:, draw].reshape(len(tables), -1).T
+            return np.moveaxis(visits, 1, 0).reshape(len(X), -1)
 
         found = np.stack(list(map_in_threads(ask, list(range(circuits.n_draws)))))
         found[:, ~possible] = 0.0
-        total = found.sum(axis=-1, keepdims=True)
-        with np.errstate(invalid="ignore"):
-            return np.where(total > 0, found / total, np.nan)
+        return found
 
-    def quantile_cells(self, column: int) -> tuple[Array, Array]:
-        """Cells fine enough to read quantiles off them, within the column's plausible range."""
-        circuits = self.posterior.predictive
+    def _cell_masses(self, column: int, cells: FineCells) -> Array:
+        """Probabilities of fine cells under every leaf; (draws, blocks, cells, leaves)."""
+        circuits = self.circuits
 
-        def cut() -> Array:
-            weights = ConditionalCircuits(circuits, {}).leaf_weights(column)
-            low, high = cut_cells(circuits, column, weights, _QUANTILE_CELLS)
-            if circuits.leaves.columns[column].discrete:
-                return np.stack([low, high])
-            ends = _split_cells(circuits, column, weights, low[1:])
-            ends = np.concatenate([[-np.inf], ends, [np.inf]])
-            return np.stack([ends[:-1], ends[1:]])
+        def tabulate() -> Array:
+            conditional = ConditionalCircuits(circuits, self.given)
+            return cells.arrange(conditional.leaf_masses(column, cells.low, cells.high))
 
-        low, high = circuits.remember((column, "quantile cells"), cut)
-        return low, high
+        if column in self.given:
+            return tabulate()
+        return circuits.remember((column, "fine"), tabulate)
 
+    def quantiles(self, column: int, levels: Array) -> Array:
+        """Quantiles of a column over all draws, its own cell of the row aside; (rows, levels)."""
+        weights = self.leaf_weights(column)
+        weights *= weights_of_draws(self.log_evidence((column,)))[:, :, None]
+        cells = fine_cells(self.posterior.predictive, column)
+        table = self._cell_masses(column, cells)
+        coarse = np.einsum("drm,dbm->rb", weights, table.sum(axis=2), optimize=True)
 
-def _split_cells(circuits: StackedCircuits, column: int, weights: Array, cuts: Array) -> Array:
-    """Ends of cells none of which holds much, unless a single recorded value does; ascending."""
-    described = circuits.leaves.columns[column]
-    bottom, top = described.plausible
-    steps = np.linspace(1.0, 0.0, _OUTER_CELLS) ** 3
-    first, last = (cuts[0], cuts[-1]) if len(cuts) else described.observed
-    outer = [first + (bottom - first) * steps, last + (top - last) * steps]
-    ends = np.unique(np.concatenate([[bottom, top], *outer, cuts]))
-    ends = ends[(ends >= bottom) & (ends <= top)]
-    for _ in range(_MOST_SPLITS):
-        masses = circuits.masses(column, ends[:-1], ends[1:])
-        share = np.einsum("cdpi,dpi->c", masses, weights, optimize=True) / circuits.n_draws
-        wide = np.diff(ends) > max(described.resolution, 1e-12 * (top - bottom))
-        heavy = np.flatnonzero((share > _MOST_SHARE) & wide)
-        if not heavy.size:
-            break
-        inner = ends[heavy, None] + np.diff(ends)[heavy, None] * np.linspace(0, 1, _SPLIT + 1)
-        ends = np.unique(np.concatenate([ends, inner.ravel()]))
-    return ends
+        def within(block: Array) -> Array:
+            total = np.zeros((len(block), table.shape[2]))
+            for draw in range(len(weights)):
+                total += np.einsum("rcm,rm->rc", table[draw, block], weights[draw], optimize=True)
+            return total
 
+        return read_quantiles(cells, coarse, within, levels)
 
-def read_quantiles(
-    masses: Array, cells: tuple[Array, Array], levels: Array, discrete: bool
-) -> Array:
-    """Quantiles of distributions over cells, by straight lines within cells.
+    def quantiles_of_draws(self, column: int, levels: Array) -> Array:
+        """The same under every draw; (draws, rows, levels)."""
+        weights = self.leaf_weights(column)
+        cells = fine_cells(self.posterior.predictive, column)
+        table = self._cell_masses(column, cells)
 
-    Parameters
-    ----------
-    masses : ndarray of shape (…, cells)
-        Adds up to 1; NaN gives NaN.
-    cells : pair of ndarray of shape (cells,)
-        Ends of the cells, ascending and without gaps.
-    levels : ndarray of shape (levels,)
-    discrete : bool
-        Whether values are whole numbers.
+        def ask(draw: int) -> Array:
+            own = weights[draw]
 
-    Returns
-    -------
-    ndarray of shape (…, levels)
+            def within(block: Array) -> Array:
+                return np.einsum("rcm,rm->rc", table[draw, block], own, optimize=True)
 
-    Examples
-    --------
-    >>> ends = np.array([0.0, 1.0, 2.0])
-    >>> read_quantiles(np.array([0.25, 0.75]), (ends[:-1], ends[1:]), np.array([0.25, 0.5]), False)
-    array([1.        , 1.33333333])
-    """
-    low, high = cells
-    upper = np.cumsum(masses, axis=-1)
-    upper = upper / upper[..., -1:]
-    found = np.empty((*masses.shape[:-1], len(levels)))
-    for k, level in enumerate(levels):
-        # rounding must not push a level that is just reached into the next cell
-        place = np.minimum((upper < level - 1e-12).sum(axis=-1), len(low) - 1)[..., None]
-        below = np.where(place > 0, np.take_along_axis(upper, np.maximum(place - 1, 0), -1), 0.0)
-        inside = np.take_along_axis(upper, place, -1) - below
-        with np.errstate(invalid="ignore", divide="ignore"):
-            share = np.clip((level - below) / inside, 0.0, 1.0)
-        start, end = low[place], high[place]
-        if discrete:
-            end = np.where(np.isfinite(end), end, start)
-            value = np.minimum(start + np.floor(share * (end - start + 1)), end)
-        else:
-            start, end = np.where(np.isinf(start), end, start), np.where(np.isinf(end), start, end)
-            value = start + share * (end - start)
-        found[..., k] = np.where(np.isnan(upper[..., -1]), np.nan, value[..., 0])
-    return found
+            return read_quantiles(cells, own @ table[draw].sum(axis=1).T, within, levels)
+
+        return np.stack(list(map_in_threads(ask, list(range(len(weights))))))

@@ -14,7 +14,7 @@ import pandas as pd
 
 from bayesspn.arrays import Array
 from bayesspn.prediction.posterior import DRAWN_SEED
-from bayesspn.prediction.row_conditionals import RowConditionals, read_quantiles
+from bayesspn.prediction.row_conditionals import RowConditionals
 from bayesspn.prediction.value_sets import ValueSet
 from bayesspn.questions.answers import is_exact, is_number, spread_draws
 from bayesspn.questions.events import QuestionError
@@ -25,7 +25,7 @@ from bayesspn.tables.schema import ColumnSchema
 
 #: Rows that are answered together, which bounds memory: by the engine, and by passes of draws.
 _SCORED_TOGETHER = 16_384
-_PASSED_TOGETHER = 256
+_PASSED_TOGETHER = 512
 
 #: What tables have, of whatever library, and conditions have not.
 _TABLE_MARKS = ("__array__", "__dataframe__", "__arrow_c_stream__", "columns")
@@ -151,20 +151,13 @@ def quantiles_of_rows(
     if is_exact(view, position):
         exact = np.full((len(values), len(levels)), float(view.given[position]))  # type: ignore[arg-type]
         return (exact,) if interval is None else (exact,) * 3
-    described = view.posterior.model.leaves.columns[position]
     empty = np.empty((0, len(levels)))
     parts: list[tuple[Array, ...]] = [(empty,) if interval is None else (empty,) * 3]
     for start in range(0, len(values), _PASSED_TOGETHER):
         rows = _rows(view, values[start : start + _PASSED_TOGETHER])
-        cells = rows.quantile_cells(position)
-        weights = _weights(rows.log_evidence((position,)))
-        masses = np.nansum(weights[:, :, None] * rows.masses(position, cells), axis=0)
-        masses[weights.sum(axis=0) == 0] = np.nan
-        part = (read_quantiles(masses, cells, levels, described.discrete),)
+        part: tuple[Array, ...] = (rows.quantiles(position, levels),)
         if interval is not None:
-            drawn = rows.with_drawn().masses(position, cells)
-            each = read_quantiles(drawn, cells, levels, described.discrete)
-            part += spread_rows(each, interval)  # type: ignore[assignment]
+            part += spread_rows(rows.with_drawn().quantiles_of_draws(position, levels), interval)
         parts.append(part)
     return tuple(np.concatenate(piece) for piece in zip(*parts, strict=True))
 
@@ -197,14 +190,6 @@ def class_probabilities(view: View, position: int, values: Array) -> Array:
         scores.append(posterior.score_draws(filled, DRAWN_SEED))
     joint = np.stack(scores, axis=-1)
     return _ratio(joint, np.logaddexp.reduce(joint, axis=-1)[..., None])
-
-
-def _weights(scores: Array) -> Array:
-    """Weights of the draws for every row, zeros for impossible rows; (draws, rows)."""
-    top = scores.max(axis=0)
-    weights = np.exp(scores - np.where(np.isneginf(top), 0.0, top))
-    total = weights.sum(axis=0)
-    return np.divide(weights, total, out=np.zeros_like(weights), where=total > 0)
 
 
 def _answer(
