@@ -53,7 +53,13 @@ def row_probabilities(
     view: View, event: Mapping[int, ValueSet], X: Any, interval: float | None
 ) -> Any:
     """Probability of an event for every row; (rows,), or an Answer of these."""
-    values = view.encode(X)
+    return probabilities_of_rows(view, event, view.encode(X), interval)
+
+
+def probabilities_of_rows(
+    view: View, event: Mapping[int, ValueSet], values: Array, interval: float | None
+) -> Any:
+    """The same for encoded rows."""
 
     def ask(rows: RowConditionals) -> tuple[Array, Array]:
         return rows.log_joint(event), rows.log_evidence(tuple(event))
