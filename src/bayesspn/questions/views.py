@@ -41,6 +41,11 @@ class Answer(NamedTuple):
     low: Any
     high: Any
 
+    def _repr_html_(self) -> str:
+        from bayesspn.notebooks import answer_html
+
+        return answer_html(self)
+
 
 @dataclass(frozen=True, eq=False)
 class View:
