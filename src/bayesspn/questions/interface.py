@@ -32,6 +32,7 @@ from bayesspn.questions.answers import (
 )
 from bayesspn.questions.distributions import DistributionQuestions
 from bayesspn.questions.events import QuestionError
+from bayesspn.questions.explanations import ExplanationQuestions
 from bayesspn.questions.pairs import PairQuestions
 from bayesspn.questions.row_answers import (
     is_table,
@@ -52,7 +53,7 @@ from bayesspn.questions.views import Answer, Condition, View
 from bayesspn.tables.cells import shorten
 
 
-class Questions(DistributionQuestions, PairQuestions):
+class Questions(DistributionQuestions, PairQuestions, ExplanationQuestions):
     """Questions about a joint distribution; see `BayesianSPN` for what is what."""
 
     def log_prob(self, X: Any, given: Condition = None, *, interval: float | None = None) -> Any:
