@@ -169,7 +169,7 @@ class _Functions:
         for text in set(texts):
             if text is None:
                 continue
-            wanted, view = self.view.question(text)
+            wanted, view = self.view.alternatives(text)
             rows = np.array([one == text for one in texts])
             found[rows] = probabilities_of_rows(view, wanted, values[rows], None)
         return _doubles(found)

@@ -7,9 +7,10 @@ the passes of single draws.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -94,8 +95,8 @@ class RowConditionals:
         """Log density of what is known of each row, some columns left out; (draws, rows)."""
         return self._score({}, without)
 
-    def log_joint(self, event: Mapping[int, ValueSet]) -> Array:
-        """Log density of what is known, without the event's columns, and of the event."""
+    def log_joint(self, event: Mapping[int, ValueSet], without: tuple[int, ...] = ()) -> Array:
+        """Log density of what is known, the event's columns and others aside, and of the event."""
         tables = {}
         for column, wanted in event.items():
             known = self.given.get(column)
@@ -106,7 +107,20 @@ class RowConditionals:
                 tables[column] = np.exp(self.circuits.log_mass(column, both))
             elif not wanted.contains(np.array(known)):
                 return np.full((self.circuits.n_draws, len(self.X)), -np.inf)
-        return self._score(tables, tuple(event))
+        return self._score(tables, (*event, *without))
+
+    def log_any(self, terms: Sequence[tuple[int, Mapping[int, ValueSet]]], without: Any) -> Array:
+        """The same for a sum of events with signs, as `include_exclude` gives them."""
+        scores = [self.log_joint(event, without) for _, event in terms]
+        if not scores:
+            return np.full((self.circuits.n_draws, len(self.X)), -np.inf)
+        signs = np.array([sign for sign, _ in terms], dtype=np.float64)
+        stacked = np.stack(scores)
+        top = stacked.max(axis=0)
+        top = np.where(np.isneginf(top), 0.0, top)
+        total = np.tensordot(signs, np.exp(stacked - top), axes=1)
+        with np.errstate(divide="ignore"):
+            return np.asarray(top + np.log(np.maximum(total, 0.0)))
 
     def means(self, column: int, values: Array | None = None) -> tuple[Array, Array, Array]:
         """Mean of a column without its own cells, as a pair of scores and their scale.

@@ -17,7 +17,7 @@ from bayesspn.numerics.checks import check_whole
 from bayesspn.numerics.random_numbers import draw_seed
 from bayesspn.prediction.conditionals import ConditionalCircuits
 from bayesspn.prediction.most_probable import most_probable
-from bayesspn.prediction.value_sets import ValueSet
+from bayesspn.prediction.value_sets import ValueSet, include_exclude
 from bayesspn.questions.answers import (
     answers_frame,
     average_draws,
@@ -102,7 +102,8 @@ class Questions(DistributionQuestions, PairQuestions, ExplanationQuestions):
         ----------
         event : str or dict
             A conjunction of comparisons, ranges and sets: ``"income > 50 and sex == 'F'"``,
-            ``"30 <= age < 40"``, ``{"job": ["clerk", "nurse"]}``. Equality with a number means
+            ``"30 <= age < 40"``, ``{"job": ["clerk", "nurse"]}``; text may have alternatives,
+            ``"age > 60 or smoker"``. Equality with a number means
             recorded as that number. Text may go on with a bar and what is given:
             ``"income > 50 | sex == 'F'"``.
         given : str, dict or table, default=None
@@ -133,15 +134,20 @@ class Questions(DistributionQuestions, PairQuestions, ExplanationQuestions):
         """
         view = self._view()
         if isinstance(event, str):
-            wanted, view = view.question(event)
+            events, view = view.alternatives(event)
         else:
-            wanted = view.event(event)
+            events = [view.event(event)]
         if is_table(given):
-            return row_probabilities(view, wanted, given, interval)
+            return row_probabilities(view, events, given, interval)
         view = view.knowing(given)
+        terms = include_exclude(events)
 
         def ask(conditional: ConditionalCircuits) -> Array:
-            return conditional.probability(wanted)
+            if len(terms) == 1:
+                return conditional.probability(terms[0][1])
+            impossible = np.where(np.isneginf(conditional.log_probability), np.nan, 0.0)
+            parts = [sign * conditional.probability(term) for sign, term in terms]
+            return np.clip(sum(parts, impossible), 0.0, 1.0)
 
         return average_draws(view, ask, interval)
 

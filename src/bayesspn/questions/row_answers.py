@@ -15,7 +15,7 @@ import pandas as pd
 from bayesspn.arrays import Array
 from bayesspn.prediction.posterior import DRAWN_SEED
 from bayesspn.prediction.row_conditionals import RowConditionals
-from bayesspn.prediction.value_sets import ValueSet
+from bayesspn.prediction.value_sets import ValueSet, include_exclude
 from bayesspn.questions.answers import is_exact, is_number, spread_draws
 from bayesspn.questions.events import QuestionError
 from bayesspn.questions.views import Answer, View
@@ -50,19 +50,21 @@ def _rows(view: View, values: Array) -> RowConditionals:
 
 
 def row_probabilities(
-    view: View, event: Mapping[int, ValueSet], X: Any, interval: float | None
+    view: View, events: Sequence[Mapping[int, ValueSet]], X: Any, interval: float | None
 ) -> Any:
-    """Probability of an event for every row; (rows,), or an Answer of these."""
-    return probabilities_of_rows(view, event, view.encode(X), interval)
+    """Probability that one of several events holds, for every row; (rows,), or an Answer."""
+    return probabilities_of_rows(view, events, view.encode(X), interval)
 
 
 def probabilities_of_rows(
-    view: View, event: Mapping[int, ValueSet], values: Array, interval: float | None
+    view: View, events: Sequence[Mapping[int, ValueSet]], values: Array, interval: float | None
 ) -> Any:
     """The same for encoded rows."""
+    columns = tuple(dict.fromkeys(column for event in events for column in event))
+    terms = include_exclude(events)
 
     def ask(rows: RowConditionals) -> tuple[Array, Array]:
-        return rows.log_joint(event), rows.log_evidence(tuple(event))
+        return rows.log_any(terms, columns), rows.log_evidence(columns)
 
     return _answer(view, values, interval, ask, lambda ratio: np.minimum(ratio, 1.0))
 
