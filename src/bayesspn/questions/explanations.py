@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bayesspn.arrays import Array
+from bayesspn.arrays import Array, IntArray
 from bayesspn.numerics.checks import check_whole
 from bayesspn.prediction.similarity import shared_leaves
 from bayesspn.prediction.value_sets import ValueSet
@@ -186,7 +186,7 @@ def _similarities(
     return np.concatenate(parts)
 
 
-def _labels(table: Any, positions: Array) -> Any:
+def _labels(table: Any, positions: IntArray) -> Any:
     return table.index[positions] if isinstance(table, pd.DataFrame) else positions
 
 
