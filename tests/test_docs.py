@@ -28,7 +28,11 @@ from bayesspn.cli import app
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
-PAGES = [DOCS / "index.md", *sorted((DOCS / "guides").glob("*.md"))]
+PAGES = [
+    DOCS / "index.md",
+    *sorted((DOCS / "guides").glob("*.md")),
+    *sorted((DOCS / "tutorials").glob("*.md")),
+]
 
 few_draws = pytest.mark.filterwarnings("ignore:the chains do not agree")
 
@@ -67,7 +71,7 @@ def test_readme_examples_run(tmp_path, monkeypatch):
 
 
 @few_draws
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: f"{page.parent.name}-{page.stem}")
 def test_python_of_pages_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     if "import duckdb" in page.read_text():
