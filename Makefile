@@ -5,9 +5,10 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 INSTALLED := $(VENV)/.installed
 RIVALS ?= .rivals
+OLDEST := .oldest
 
-.PHONY: demo compiled test test-long fuzz mutants lint docs transcript pictures choose-graphs bench \
-	bench-scoring bench-small bench-growth bench-quality bench-imputation bench-scaling \
+.PHONY: demo compiled test test-long test-oldest package fuzz mutants lint docs transcript pictures \
+	choose-graphs bench bench-scoring bench-small bench-growth bench-quality bench-imputation bench-scaling \
 	table1 table2 figure3 cost rivals results clean
 
 $(READY): pyproject.toml
@@ -56,6 +57,20 @@ pictures: $(READY)
 
 test-long: $(READY)
 	$(BIN)/pytest -m long -n 2
+
+# the quick tests with the oldest versions of everything; compiled code is kept apart
+$(OLDEST)/.ready: pyproject.toml tests/oldest.txt
+	$(PYTHON) -m venv $(OLDEST)
+	$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check -e ".[test]" -c tests/oldest.txt
+	touch $(OLDEST)/.ready
+
+test-oldest: $(OLDEST)/.ready
+	NUMBA_CACHE_DIR=$(abspath $(OLDEST))/numba $(OLDEST)/bin/python -m pytest -m "not long" -p no:cacheprovider \
+		$(or $(TESTS),tests/tables tests/estimators tests/questions tests/files tests/rows tests/prediction)
+
+# what users install: built, installed in an empty environment, and asked a question
+package: $(READY)
+	$(BIN)/pytest -m long tests/test_package.py
 
 # ten minutes of random tables; FUZZ_SECONDS and FUZZ_START change how many and which
 fuzz: $(READY)
@@ -113,4 +128,4 @@ bench-imputation: $(READY)
 	$(BIN)/python bench/imputation.py $(if $(DATA),--data $(DATA))
 
 clean:
-	rm -rf $(VENV) .rivals site .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) .rivals $(OLDEST) site .mypy_cache .ruff_cache .pytest_cache

@@ -49,8 +49,9 @@ if TYPE_CHECKING:
     from bayesspn.scopes import Scope
     from bayesspn.selection.averages import GraphAverage
     from bayesspn.selection.select import GraphSelection, select_graph
+    from bayesspn.versions import show_versions
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.1.0"
 
 __all__ = [
     "SPN",
@@ -84,6 +85,7 @@ __all__ = [
     "run_chain",
     "run_chains",
     "select_graph",
+    "show_versions",
     "start_chain",
     "write_network",
 ]
@@ -129,6 +131,7 @@ _MODULES = {
         "GraphSelection",
         "select_graph",
     ),
+    "versions": ("show_versions",),
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 

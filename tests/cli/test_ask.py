@@ -120,7 +120,7 @@ def test_times_are_iso_text(document, tmp_path):
         (["income > 3 | job = pilot"], "pilot"),
         (["income > 3 | age > 40, age < 30"], "age"),
         (["income >"], "expected a value here"),
-        (["income > 3 or age > 3"], "'or' is not understood"),
+        (["age > 3 | income > 3 or age > 3"], "'or' is not understood"),
         ([""], "the event is empty"),
         (["income > 3", "--interval", "2"], "interval must lie between 0 and 1"),
         (["--quantile", "age", "--at", "2"], "q must lie between 0 and 1"),

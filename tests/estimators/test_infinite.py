@@ -179,3 +179,28 @@ def test_models_that_travelled_have_no_rows(tmp_path):
     for again in (bayesspn.load(tmp_path / "model.bspn"), pickle.loads(pickle.dumps(model))):
         with pytest.raises(ValueError, match="has not got the rows"):
             again.partial_fit(make_table(10))
+
+
+@pytest.mark.parametrize("kind", [BayesianSPN, InfiniteSPN])
+def test_a_saved_model_with_its_rows_learns_on_as_if_it_had_stayed(kind, tmp_path):
+    table = make_table(60)
+    model = kind(**QUICK).fit(table[:30])
+    model.save(tmp_path / "model.bspn", rows=True)
+    again = bayesspn.load(tmp_path / "model.bspn")
+    for part in (table[30:45], table[45:]):
+        model.partial_fit(part)
+        again.partial_fit(part)
+        np.testing.assert_array_equal(again.score_samples(table), model.score_samples(table))
+        # from one generation to the next, too
+        again.save(tmp_path / "model.bspn", rows=True)
+        again = bayesspn.load(tmp_path / "model.bspn")
+
+
+def test_rows_that_are_not_there_cannot_be_saved(tmp_path):
+    model = BayesianSPN(**QUICK).fit(make_table(40))
+    model.save(tmp_path / "plain.bspn")
+    model.save(tmp_path / "rows.bspn", rows=True)
+    assert (tmp_path / "rows.bspn").stat().st_size > (tmp_path / "plain.bspn").stat().st_size
+    with pytest.raises(ValueError, match="has not got the rows"):
+        bayesspn.load(tmp_path / "plain.bspn").save(tmp_path / "again.bspn", rows=True)
+    assert not (tmp_path / "again.bspn").exists()

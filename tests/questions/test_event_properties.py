@@ -396,7 +396,7 @@ SCALARS = st.one_of(
     st.integers(0, 9).map(np.timedelta64),
     st.integers(1 - 2**63, 2**63 - 1).map(lambda ticks: np.datetime64(ticks, "s")),
     st.datetimes(timezones=st.just(dt.timezone(dt.timedelta(hours=14)))),
-    st.sampled_from([pd.NaT, pd.NA, np.datetime64("NaT"), object()]),
+    st.sampled_from([pd.NaT, pd.NA, np.datetime64("NaT", "ns"), object()]),
 )
 OBJECTS = st.one_of(
     SCALARS,

@@ -10,6 +10,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from polars.testing import assert_frame_equal as assert_polars_equal
+from same_frames import TEXT, assert_frames_equal
 
 from bayesspn.tables import (
     ColumnSchema,
@@ -50,8 +51,8 @@ PANDAS_COLUMNS = {
     "double[pyarrow]": pd.Series([0.1, None, 2.5], dtype="double[pyarrow]"),
     "object of floats": pd.Series([0.1, None, 2.5], dtype=object),
     "str": pd.Series(["b", None, "a"]),
-    "str in python": pd.Series(["b", None], dtype=pd.StringDtype("python", na_value=np.nan)),
     "string": pd.Series(["b", None, "a"], dtype="string"),
+    "string in Arrow": pd.Series(["b", None, "a"], dtype="string[pyarrow]"),
     "string in python": pd.Series(["b", None, "a"], dtype="string[python]"),
     "string of Arrow": pd.Series(["b", None], dtype=pd.ArrowDtype(pa.string())),
     "large string of Arrow": pd.Series(["b", None], dtype=pd.ArrowDtype(pa.large_string())),
@@ -81,6 +82,10 @@ PANDAS_COLUMNS = {
     "timedelta64[us]": pd.Series(pd.to_timedelta(["-1us", None, "3000 days"]).as_unit("us")),
     "duration[pyarrow]": pd.Series(pd.to_timedelta(["1s", None])).astype("duration[us][pyarrow]"),
 }
+if TEXT == "str":  # pandas' own type of text, since its third version
+    PANDAS_COLUMNS["str in python"] = pd.Series(
+        ["b", None], dtype=pd.StringDtype("python", na_value=np.nan)
+    )
 
 
 @pytest.mark.parametrize("content", PANDAS_COLUMNS)
@@ -90,7 +95,7 @@ def test_every_pandas_type_comes_back_as_it_was(content):
     values = encode(table, schema)
     assert values.dtype == np.float64
     np.testing.assert_array_equal(np.isnan(values), table.isna())
-    pd.testing.assert_frame_equal(decode(values, schema, like=table), table)
+    assert_frames_equal(decode(values, schema, like=table), table)
 
 
 POLARS_COLUMNS = {
@@ -224,7 +229,7 @@ def test_random_tables_come_back_as_they_were(seed):
     table = random_table(rng, rows=int(rng.integers(1, 60)))
     schema = infer_schema(table)
     values = encode(table, schema)
-    pd.testing.assert_frame_equal(decode(values, schema, like=table), table)
+    assert_frames_equal(decode(values, schema, like=table), table)
     # polars has no categories that are numbers, everything else passes through it unchanged
     plain = table.select_dtypes(exclude="category")
     if len(plain.columns):
@@ -241,7 +246,7 @@ def test_the_index_and_the_labels_of_a_frame_are_kept():
     ).astype({"size": float})
     schema = infer_schema(table)
     values = encode(table, schema)
-    pd.testing.assert_frame_equal(decode(values, schema, like=table), table)
+    assert_frames_equal(decode(values, schema, like=table), table)
     assert list(decode(values[:1], schema, like=table).index) == [0]
 
 
@@ -328,7 +333,7 @@ def test_a_type_is_chosen_by_kind_if_the_schema_names_none():
         ColumnSchema("h", "duration"),
     )
     back = decode(np.ones((1, 8)), Schema(columns))
-    expected = ["bool", "str", "int64", "object", "int64", "float64"]
+    expected = ["bool", TEXT, "int64", "object", "int64", "float64"]
     assert back.dtypes.astype(str).tolist() == [*expected, "datetime64[us]", "timedelta64[us]"]
     assert back.iloc[0, :6].tolist() == [True, "y", 5, 1, 1, 1.0]
     assert back["g"][0] == pd.Timestamp("1970-01-01 00:00:01")

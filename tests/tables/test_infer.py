@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from same_frames import TEXT
 
 from bayesspn.tables import TableError, infer_schema
 
@@ -150,8 +151,10 @@ def test_all_libraries_infer_the_same_from_the_same_table():
         "city": RNG.choice(["Rome", "Oslo"], 30).tolist(),
         "size": RNG.normal(size=30).tolist(),
     }
+    rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
     expected = infer_schema(pd.DataFrame(columns))
+    assert infer_schema(rows) == expected
+    assert expected["city"].dtype == TEXT
+    expected = expected.replace("city", dtype="str")
     assert infer_schema(pl.DataFrame(columns)) == expected
     assert infer_schema(pl.DataFrame(columns).to_arrow()) == expected
-    rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-    assert infer_schema(rows) == expected

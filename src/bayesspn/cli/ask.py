@@ -183,7 +183,7 @@ class _Known:
 def _ask_probability(
     joint: Conditional, schema: Schema, question: str | None, given: str | None, interval: float
 ) -> _Reply:
-    from bayesspn.questions.event_text import parse_text
+    from bayesspn.questions.event_text import parse_alternatives, parse_text
 
     if question is None:
         raise typer.BadParameter(
@@ -191,9 +191,11 @@ def _ask_probability(
             "and --distribution"
         )
     answer = joint.probability(question, given, interval=interval)
-    event, after_bar = parse_text(question, schema)
+    events, after_bar = parse_alternatives(question, schema)
     more = parse_text(given, schema)[0] if given is not None else []
-    wanted = " and ".join(dict.fromkeys(clause.text for clause in event))
+    wanted = " or ".join(
+        " and ".join(dict.fromkeys(clause.text for clause in event)) for event in events
+    )
     known = " and ".join(dict.fromkeys(clause.text for clause in [*(after_bar or []), *more]))
     words = (
         f"The probability of {wanted}{_given(known)} is {percent(answer.value)}; "

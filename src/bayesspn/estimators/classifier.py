@@ -14,7 +14,12 @@ from bayesspn.arrays import Array
 from bayesspn.estimators.imputation import average_cells
 from bayesspn.estimators.parameters import check_parameters
 from bayesspn.estimators.targets import TargetEstimator, name_target, split_schema
+from bayesspn.questions.row_answers import class_probabilities, spread_rows
+from bayesspn.questions.uncertainty import Answer
 from bayesspn.tables.schema import ColumnSchema
+
+#: Rows whose intervals are found together, which bounds memory.
+_ASKED_TOGETHER = 16_384
 
 
 class SPNClassifier(ClassifierMixin, TargetEstimator):
@@ -81,7 +86,7 @@ class SPNClassifier(ClassifierMixin, TargetEstimator):
         self._learn_with_target(X, target, codes.astype(np.float64), features)
         return self
 
-    def predict_proba(self, X: Any) -> Array:
+    def predict_proba(self, X: Any, interval: float | None = None) -> Any:
         """Probability of every class, missing cells summed out.
 
         Rows that the model holds impossible get how common the classes are.
@@ -89,10 +94,14 @@ class SPNClassifier(ClassifierMixin, TargetEstimator):
         Parameters
         ----------
         X : array or data frame of shape (rows, columns)
+        interval : float, default=None
+            Probability of a credible interval to give back as well: how sure the model is of the
+            probabilities themselves.
 
         Returns
         -------
-        ndarray of shape (rows, classes)
+        ndarray of shape (rows, classes), or Answer of these
+            The ends of an interval are NaN for rows that the model holds impossible.
 
         Examples
         --------
@@ -105,12 +114,23 @@ class SPNClassifier(ClassifierMixin, TargetEstimator):
         >>> light, heavy = model.predict_proba(new)
         >>> bool(light[0] > heavy[0])  # the probability of the first class, F
         True
+        >>> sure = model.predict_proba(new, interval=0.9)
+        >>> bool((sure.low < sure.high).all())
+        True
         """
         values = self._encode_features(X)
         column = values.shape[1] - 1
         # a single class has a second code in the model, for classes never seen
         proba = average_cells(self.posterior_, values, [column])[column][:, : len(self.classes_)]
-        return proba / proba.sum(axis=1, keepdims=True)
+        proba = proba / proba.sum(axis=1, keepdims=True)
+        if interval is None:
+            return proba
+        parts = [(np.empty((0, len(self.classes_))),) * 2]
+        for start in range(0, len(values), _ASKED_TOGETHER):
+            some = values[start : start + _ASKED_TOGETHER]
+            drawn = class_probabilities(self._whole(), column, some)
+            parts.append(spread_rows(drawn, interval))
+        return Answer(proba, *map(np.concatenate, zip(*parts, strict=True)))
 
     def predict_log_proba(self, X: Any) -> Array:
         """Log probability of every class, missing cells summed out.
@@ -136,7 +156,7 @@ class SPNClassifier(ClassifierMixin, TargetEstimator):
         True
         """
         with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
+            return np.asarray(np.log(self.predict_proba(X)))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Most probable class of every row.

@@ -284,7 +284,7 @@ class BayesianSPN(Questions, DensityMixin, JointEstimator):
         validate_data(self, X, reset=False, skip_check_array=True)
         return score_rows(self.posterior_, encode(X, self.schema_))
 
-    def score(self, X: Any, y: Any = None) -> float:
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Mean log density of the rows.
 
         Parameters
@@ -292,6 +292,8 @@ class BayesianSPN(Questions, DensityMixin, JointEstimator):
         X : array or data frame of shape (rows, columns)
         y : ignored
             For scikit-learn's interface.
+        sample_weight : array of shape (rows,), default=None
+            Weights of the rows in the mean, not negative; all the same if None.
 
         Examples
         --------
@@ -301,4 +303,14 @@ class BayesianSPN(Questions, DensityMixin, JointEstimator):
         >>> model.score(rows.assign(weight=150.0)) < model.score(rows)  # nobody is that heavy
         True
         """
-        return float(np.mean(self.score_samples(X)))
+        scores = self.score_samples(X)
+        if sample_weight is None:
+            return float(np.mean(scores))
+        weights = np.asarray(sample_weight, dtype=np.float64)
+        if weights.shape != scores.shape or not (weights >= 0).all() or not weights.sum() > 0:
+            raise ValueError(
+                f"sample_weight must be {len(scores)} numbers that are not negative and not all "
+                f"zero, got shape {weights.shape}"
+            )
+        counted = weights > 0  # a row that does not count may be impossible
+        return float(np.average(scores[counted], weights=weights[counted]))

@@ -46,7 +46,7 @@ from bayesspn.numerics.random_numbers import LARGEST_SEED, draw_seed
 from bayesspn.prediction.posterior import Posterior, merge_chains
 from bayesspn.questions.interface import Conditional
 from bayesspn.questions.views import View
-from bayesspn.rows.encoded import EncodedRows
+from bayesspn.rows.encoded import EncodedRows, encode_rows
 from bayesspn.selection.building import Priors, TableModels, build_model
 from bayesspn.selection.candidates import default_candidates
 from bayesspn.selection.defaults import choose_graph, default_graphs
@@ -203,9 +203,9 @@ class JointEstimator(Diagnosed, BaseEstimator):
         if self._rows is None:
             raise ValueError(
                 f"this {type(self).__name__} has not got the rows it learned from: models that "
-                "were read from a file or a pickle do not hold them, nor do those whose rows were "
-                "kept by workers of a cluster; call partial_fit on the model that was fitted in "
-                "this process, or fit all rows again"
+                "were read from a file do not hold them unless it was saved with rows=True, nor do "
+                "those from a pickle, or whose rows were kept by workers of a cluster; call "
+                "partial_fit on the model that was fitted in this process, or fit all rows again"
             )
         before = self._rows.values(np.arange(self._rows.n_rows))
         everything = np.concatenate([before, values])
@@ -314,7 +314,7 @@ class JointEstimator(Diagnosed, BaseEstimator):
         columns = tuple(range(len(self.schema_)))
         return View(self.posterior_, self.schema_, self._library, columns)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: str | os.PathLike[str], *, rows: bool = False) -> None:
         """Write the fitted model to one file, to be read by `bayesspn.load`.
 
         The file holds arrays and JSON, no code. It is written whole or not at all.
@@ -323,6 +323,9 @@ class JointEstimator(Diagnosed, BaseEstimator):
         ----------
         path : str or path
             By custom it ends in ``.bspn``.
+        rows : bool, default=False
+            Whether to keep the rows that were learned from, so that ``partial_fit`` can add others
+            after loading. Whoever has the file can read them.
 
         Examples
         --------
@@ -338,7 +341,13 @@ class JointEstimator(Diagnosed, BaseEstimator):
         True
         """
         check_is_fitted(self)
-        save_estimator(path, self)
+        if rows and self._rows is None:
+            raise ValueError(
+                f"this {type(self).__name__} has not got the rows it learned from, so they cannot "
+                "be saved"
+            )
+        values = self._rows.values(np.arange(self._rows.n_rows)) if rows and self._rows else None
+        save_estimator(path, self, values)
 
     def _restore(self) -> None:
         """Set the attributes that follow from the schema, after loading."""
@@ -346,6 +355,16 @@ class JointEstimator(Diagnosed, BaseEstimator):
         self.n_features_in_ = len(self.schema_)
         self._rows, self._states, self._generation = None, (), 0
         self.interrupted_ = False
+
+    def _restore_chains(self, rows: Array | None, generation: int) -> None:
+        """Let chains go on after loading, if the rows are there."""
+        if rows is None:
+            return
+        if not isinstance(generation, int) or generation < 0:
+            raise ValueError(f"generation is {generation!r}")
+        self._rows = encode_rows(self.posterior_.model.leaves, rows)
+        self._states = tuple(chain[-1] for chain in self.posterior_.draws)
+        self._generation = generation
 
 
 def _with_resolutions(schema: Schema, leaves: Leaves) -> Schema:

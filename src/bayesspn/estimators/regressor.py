@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import _check_y, column_or_1d
 
+from bayesspn.arrays import Array
 from bayesspn.estimators.imputation import average_cells
 from bayesspn.estimators.parameters import check_parameters
 from bayesspn.estimators.targets import TargetEstimator, name_target, split_schema
+from bayesspn.questions.row_answers import quantiles_of_rows
 from bayesspn.tables.infer import families_by_sign
 from bayesspn.tables.schema import ColumnSchema
 
@@ -80,20 +83,26 @@ class SPNRegressor(RegressorMixin, TargetEstimator):
         self._learn_with_target(X, target, y, features)
         return self
 
-    def predict(self, X: Any, return_std: bool = False) -> Any:
-        """Expected target of every row, missing cells averaged over.
+    def predict(
+        self, X: Any, return_std: bool = False, quantiles: float | Sequence[float] | None = None
+    ) -> Any:
+        """Expected target of every row, or its quantiles, missing cells averaged over.
 
         Parameters
         ----------
         X : array or data frame of shape (rows, columns)
         return_std : bool, default=False
             Whether to give the standard deviation of the target, too.
+        quantiles : float or sequence of float, default=None
+            Levels between 0 and 1: give these quantiles of the target instead of its mean.
 
         Returns
         -------
         mean : ndarray of shape (rows,)
         std : ndarray of shape (rows,)
             If asked for.
+        quantiles : ndarray of shape (rows,) or (rows, levels)
+            If asked for, alone. NaN for rows that the model holds impossible.
 
         Examples
         --------
@@ -108,7 +117,13 @@ class SPNRegressor(RegressorMixin, TargetEstimator):
         True
         >>> bool((std > 0).all())
         True
+        >>> model.predict(new, quantiles=[0.25, 0.75]).shape
+        (2, 2)
         """
+        if quantiles is not None:
+            if return_std:
+                raise ValueError("ask for return_std or for quantiles, not for both")
+            return self._predict_quantiles(X, quantiles)
         values = self._encode_features(X)
         column = values.shape[1] - 1
         whole, first, second = average_cells(self.posterior_, values, [column])[column].T
@@ -116,6 +131,46 @@ class SPNRegressor(RegressorMixin, TargetEstimator):
         if not return_std:
             return mean
         return mean, np.sqrt(np.maximum(second / whole - mean**2, 0.0))
+
+    def predict_interval(self, X: Any, coverage: float = 0.9) -> Array:
+        """Interval that holds the target of every row with a given probability.
+
+        It has equal tails, and holds the target itself: its spread as well as what is not known of
+        the network.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (rows, columns)
+        coverage : float, default=0.9
+            Probability that the target lies in the interval.
+
+        Returns
+        -------
+        ndarray of shape (rows, 2)
+            Lower and upper ends.
+
+        Examples
+        --------
+        >>> from bayesspn.examples import load_patients
+        >>> table = load_patients()
+        >>> model = SPNRegressor(chains=1, burn_in=20, draws=5, random_state=0)
+        >>> model = model.fit(table[["ill", "age"]], table["visits"])
+        >>> ends = model.predict_interval(table[["ill", "age"]], coverage=0.8)
+        >>> inside = (ends[:, 0] <= table["visits"]) & (table["visits"] <= ends[:, 1])
+        >>> bool(inside.mean() > 0.6)
+        True
+        """
+        if not isinstance(coverage, float | np.floating) or not 0 < coverage < 1:
+            raise ValueError(f"coverage must lie between 0 and 1, such as 0.9, got {coverage!r}")
+        return self._predict_quantiles(X, [(1 - coverage) / 2, (1 + coverage) / 2])
+
+    def _predict_quantiles(self, X: Any, quantiles: float | Sequence[float]) -> Array:
+        levels = np.atleast_1d(np.asarray(quantiles, dtype=np.float64))
+        if levels.ndim != 1 or not ((levels > 0) & (levels < 1)).all():
+            raise ValueError(f"quantiles must lie between 0 and 1, got {quantiles!r}")
+        values = self._encode_features(X)
+        [found] = quantiles_of_rows(self._whole(), values.shape[1] - 1, levels, values, None)
+        return found if np.ndim(quantiles) else found[:, 0]
 
     def _restore(self) -> None:
         super()._restore()

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 import bayesspn
+from bayesspn.arrays import Array
 from bayesspn.engine.engines import Engine
 from bayesspn.estimators.parameters import check_parameters
 from bayesspn.estimators.plans import FitPlan
@@ -29,8 +30,8 @@ _OLD_GRAPH = ("depth", "partitions", "children", "sums", "leaves", "products")
 _OLD_ENGINE = ("address", "shards")
 
 
-def save_estimator(path: str | os.PathLike[str], estimator: Any) -> None:
-    """Write a fitted estimator to one file, whole or not at all."""
+def save_estimator(path: str | os.PathLike[str], estimator: Any, rows: Array | None = None) -> None:
+    """Write a fitted estimator to one file, whole or not at all; with its encoded rows if given."""
     parameters = estimator.get_params(deep=False)
     for name, value in parameters.items():
         if isinstance(value, RegionGraph):
@@ -55,8 +56,9 @@ def save_estimator(path: str | os.PathLike[str], estimator: Any) -> None:
         "settling": _settling_to_json(estimator),
         "rhat": estimator.rhat_ if np.isfinite(estimator.rhat_) else None,
         "feature_names": None if names is None else names.tolist(),
+        "generation": estimator._generation,
     }
-    save_posterior(path, estimator.posterior_, more, estimator.trace_)
+    save_posterior(path, estimator.posterior_, more, estimator.trace_, rows)
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -87,7 +89,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     >>> bool((again.score_samples(X) == model.score_samples(X)).all())
     True
     """
-    posterior, more, trace = load_posterior(path)
+    posterior, more, trace, rows = load_posterior(path)
     name = os.fspath(path)
     try:
         if more["estimator"] not in _ESTIMATORS:
@@ -109,6 +111,7 @@ def load(path: str | os.PathLike[str]) -> Any:
         model.trace_ = trace
         check_parameters(model)
         model._restore()
+        model._restore_chains(rows, more.get("generation", 0))
         feature_names = more["feature_names"]
         if feature_names is not None:
             _check_names(feature_names, model.schema_.names[: model.n_features_in_])

@@ -31,6 +31,7 @@ from bayesspn.inference.state import State
 from bayesspn.leaves.columns import Column, Leaves, describe_column
 from bayesspn.model.generative import Concentration, Hyper, Learned, Model
 from bayesspn.prediction.posterior import Posterior
+from bayesspn.rows.encoded import check_values
 from bayesspn.scopes import Scope
 
 __all__ = ["ModelFileError", "checksum", "load_posterior", "save_posterior"]
@@ -41,7 +42,11 @@ _PRIORS = ("alpha", "beta", "mixing")
 
 
 def save_posterior(
-    path: str | os.PathLike[str], posterior: Posterior, more: Any, trace: Array
+    path: str | os.PathLike[str],
+    posterior: Posterior,
+    more: Any,
+    trace: Array,
+    rows: Array | None = None,
 ) -> None:
     """Write a posterior to one file, whole or not at all.
 
@@ -53,6 +58,8 @@ def save_posterior(
         Kept with it and given back by `load_posterior`.
     trace : ndarray of shape (chains, sweeps)
         Log-likelihoods of the sweeps, kept as well.
+    rows : ndarray of shape (rows, columns), default=None
+        Encoded rows that were learned from, if they are to be kept.
     """
     description = {
         **model_to_json(posterior.model),
@@ -60,11 +67,14 @@ def save_posterior(
         "more": more,
     }
     states = [state for chain in posterior.draws for state in chain]
-    write_arrays(path, _KIND, description, {**states_to_arrays(states), "trace": trace})
+    arrays = {**states_to_arrays(states), "trace": trace}
+    if rows is not None:
+        arrays["rows"] = np.ascontiguousarray(rows)
+    write_arrays(path, _KIND, description, arrays)
 
 
-def load_posterior(path: str | os.PathLike[str]) -> tuple[Posterior, Any, Array]:
-    """Read a posterior, what was kept with it, and its trace, (chains, 0) if it has none.
+def load_posterior(path: str | os.PathLike[str]) -> tuple[Posterior, Any, Array, Array | None]:
+    """Read a posterior, what was kept with it, its trace, (chains, 0) if it has none, and its rows.
 
     Raises
     ------
@@ -85,7 +95,12 @@ def load_posterior(path: str | os.PathLike[str]) -> tuple[Posterior, Any, Array]
             raise ValueError(f"trace is {trace.dtype} of shape {trace.shape}")
         ends = np.cumsum(lengths)
         draws = [states[end - length : end] for end, length in zip(ends, lengths, strict=True)]
-        return Posterior(model, tuple(draws)), description["more"], trace
+        rows = arrays.get("rows")
+        if rows is not None:
+            if rows.dtype != np.float64 or rows.ndim != 2:
+                raise ValueError(f"rows are {rows.dtype} of shape {rows.shape}")
+            rows = check_values(model.leaves, rows)
+        return Posterior(model, tuple(draws)), description["more"], trace, rows
 
 
 def model_to_json(model: Model) -> dict[str, Any]:

@@ -113,6 +113,11 @@ class Posterior:
         # counted from the end, so that every chain keeps its last draw
         return Posterior(self.model, tuple(chain[::-1][::step][::-1] for chain in self.draws))
 
+    def _repr_html_(self) -> str:
+        from bayesspn.notebooks import posterior_html
+
+        return posterior_html(self)
+
     def __getstate__(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in ("model", "draws")}
 

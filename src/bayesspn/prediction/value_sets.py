@@ -5,7 +5,7 @@ Everything is in encoded units: positions of categories, counts, seconds, number
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -74,3 +74,61 @@ class ValueSet:
 
 #: What is known of some columns, by position: an exact value, or a set that holds the value.
 Given = Mapping[int, float | ValueSet]
+
+
+def include_exclude(
+    alternatives: Sequence[Mapping[int, ValueSet]],
+) -> list[tuple[int, dict[int, ValueSet]]]:
+    """Signs and conjunctions that add up to the union of several conjunctions.
+
+    Parameters
+    ----------
+    alternatives : sequence of dict of int to ValueSet
+        By column. Those of one and the same column alone are joined first.
+
+    Returns
+    -------
+    list of (1 or -1, dict of int to ValueSet)
+        Conjunctions that cannot hold are left out.
+
+    Examples
+    --------
+    >>> low, high = ValueSet.of([(0.0, 1.0)]), ValueSet.of([(3.0, 4.0)])
+    >>> include_exclude([{0: low}, {0: high}])
+    [(1, {0: ValueSet([0, 1] ∪ [3, 4])})]
+    >>> [sign for sign, _ in include_exclude([{0: low}, {1: high}])]
+    [1, 1, -1]
+    """
+    joined: dict[int, ValueSet] = {}
+    others: list[dict[int, ValueSet]] = []
+    for event in alternatives:
+        if len(event) != 1:
+            others.append(dict(event))
+            continue
+        [(column, values)] = event.items()
+        known = joined.get(column)
+        both = values if known is None else _join(known, values)
+        joined[column] = both
+    events = [*({column: values} for column, values in joined.items()), *others]
+    terms: list[tuple[int, dict[int, ValueSet]]] = []
+    for event in events:
+        more = [(-sign, _conjunction(term, event)) for sign, term in terms]
+        terms += [(1, event), *((sign, term) for sign, term in more if term is not None)]
+    return [(sign, term) for sign, term in terms if not any(v.empty for v in term.values())]
+
+
+def _join(one: ValueSet, other: ValueSet) -> ValueSet:
+    ends = [*zip(one.low, one.high, strict=True), *zip(other.low, other.high, strict=True)]
+    return ValueSet.of([(float(low), float(high)) for low, high in ends])
+
+
+def _conjunction(
+    one: Mapping[int, ValueSet], other: Mapping[int, ValueSet]
+) -> dict[int, ValueSet] | None:
+    both = dict(one)
+    for column, values in other.items():
+        known = both.get(column)
+        both[column] = values if known is None else known.intersect(values)
+        if both[column].empty:
+            return None
+    return both

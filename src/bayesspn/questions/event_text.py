@@ -9,9 +9,11 @@
 ``age is missing``, ``age is not null``                     nothing is said about the value
 =========================================================== =======================================
 
-Clauses are joined by ``and``, ``&`` or a comma and may stand in parentheses. Columns with unusual
-names go between backticks, values of several words between quotes. Categories and names that match
-as they are written need neither. Nothing is evaluated: text is read from left to right, once.
+Clauses are joined by ``and``, ``&`` or a comma and may stand in parentheses; an event may have
+alternatives, joined by ``or``, which binds less tightly and stands outside of parentheses. Columns
+with unusual names go between backticks, values of several words between quotes. Categories and
+names that match as they are written need neither. Nothing is evaluated: text is read from left to
+right, once.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from __future__ import annotations
 import re
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 from bayesspn.questions.event_values import DURATION, MOMENT, Literal, QuestionError, suggest
@@ -128,6 +131,9 @@ class _Reader:
     start: int = 0
     depth: int = 0
     categories: dict[int, _Spellings] = field(default_factory=dict)
+    #: Whether alternatives are understood, and how many clauses stand before each further one.
+    alternatives: bool = True
+    splits: list[int] = field(default_factory=list)
 
     def fail(self, problem: str) -> QuestionError:
         begin = max(self.start, self.at - 60)
@@ -169,12 +175,16 @@ class _Reader:
                 if self.depth:
                     raise self.fail("a parenthesis is not closed; add ')'")
                 return clauses
-            if not self.take(_JOIN):
+            if self.alternatives and not self.depth and self.take(_OR):
+                self.splits.append(len(clauses))
+            elif not self.take(_JOIN):
                 raise self.fail(self.explain_junk())
 
     def explain_junk(self) -> str:
         if _OR.match(self.text, self.at):
-            return "'or' is not understood; use in [...] for several values, or ask twice"
+            if self.alternatives:
+                return "'or' is not understood in parentheses; write 'a and c or b and c'"
+            return "'or' is not understood here; use in [...] for several values"
         if _OPERATOR.match(self.text, self.at):
             return "only a column may stand in the middle, as in 30 <= age < 40"
         return "expected 'and' or the end here; quote values of several words"
@@ -197,7 +207,9 @@ class _Reader:
         return [self.read_test(first)]
 
     def at_end_of_clause(self) -> bool:
-        return self.has_ended() or self.next_is("|),&") or bool(_AND.match(self.text, self.at))
+        if self.has_ended() or self.next_is("|),&"):
+            return True
+        return any(word.match(self.text, self.at) for word in (_AND, _OR))
 
     def read_operand(self) -> int | Literal:
         """A column's position if a column is next, else a value."""
@@ -359,20 +371,51 @@ def parse_text(text: str, schema: Schema) -> tuple[list[Clause], list[Clause] | 
     >>> [(c.position, c.test, c.values) for c in parse_text("30 <= age and pay < 5", schema)[0]]
     [(0, '>=', ('30',)), (1, '<', ('5',))]
     """
+    [event, *others], given = parse_alternatives(text, schema)
+    if others:
+        raise QuestionError(
+            f"'or' is not understood here (in {shorten(text)}); use in [...] for several values"
+        )
+    return event, given
+
+
+def parse_alternatives(text: str, schema: Schema) -> tuple[list[list[Clause]], list[Clause] | None]:
+    """Parse a question whose event may have alternatives, joined by ``or``.
+
+    Parameters
+    ----------
+    text : str
+    schema : Schema
+
+    Returns
+    -------
+    list of list of Clause, list of Clause or None
+        The alternatives before the bar, at least one, and the clauses after it, if there is a bar.
+
+    Examples
+    --------
+    >>> schema = Schema((ColumnSchema("age", "integer"), ColumnSchema("pay", "real")))
+    >>> alternatives, _ = parse_alternatives("age > 30 and pay < 5 or pay > 9", schema)
+    >>> [[clause.text for clause in clauses] for clauses in alternatives]
+    [['age > 30', 'pay < 5'], ['pay > 9']]
+    """
     if len(text) > MOST_CHARACTERS:
         raise QuestionError(
             f"the question has {len(text):,} characters; use at most {MOST_CHARACTERS:,}, or a "
             "dictionary"
         )
     reader = _Reader(text, ColumnFinder(schema))
-    event = [] if reader.has_ended() or reader.next_is("|") else reader.read_clauses()
+    clauses = [] if reader.has_ended() or reader.next_is("|") else reader.read_clauses()
+    ends = [0, *reader.splits, len(clauses)]
+    event = [clauses[begin:end] for begin, end in pairwise(ends)]
     if reader.has_ended():
         return event, None
     reader.at += 1
+    reader.alternatives = False
     given = [] if reader.has_ended() else reader.read_clauses()
     if not reader.has_ended():
         reader.start = reader.at
-        raise reader.fail("a question has one bar; 'or' is not understood: use in [...]")
+        raise reader.fail("a question has one bar; for alternatives write 'or'")
     return event, given
 
 

@@ -24,7 +24,7 @@ import pandas as pd
 from bayesspn.tables.cells import shorten
 from bayesspn.tables.encoding import LARGEST_INTEGER
 from bayesspn.tables.schema import ColumnSchema, list_some
-from bayesspn.tables.times import seconds_from_times, time_zone
+from bayesspn.tables.times import seconds_from_times, time_zone, to_utc
 
 #: Words for the values of a binary column.
 _TRUTH = {"true": 1, "yes": 1, "1": 1, "false": 0, "no": 0, "0": 0}
@@ -299,7 +299,7 @@ def _encode_moment(value: Any, column: ColumnSchema) -> float:
         else:
             raise ValueError
         if offset is None and zone is not None:
-            draw = draw.tz_localize(zone).tz_convert("UTC").tz_localize(None)
+            draw = to_utc(draw, zone)
     except (ValueError, OverflowError, TypeError, NotImplementedError):
         # when clocks change, some times do not exist and some come twice
         fix = "'2024-01-31 12:00'" if zone is None else "'2024-01-31 12:00+01:00'"

@@ -26,7 +26,13 @@ from typing import Any
 import numpy as np
 
 from bayesspn.prediction.value_sets import ValueSet
-from bayesspn.questions.event_text import Clause, ColumnFinder, parse_text, split_operator
+from bayesspn.questions.event_text import (
+    Clause,
+    ColumnFinder,
+    parse_alternatives,
+    parse_text,
+    split_operator,
+)
 from bayesspn.questions.event_values import (
     QuestionError,
     compare_categories,
@@ -38,6 +44,8 @@ from bayesspn.tables.cells import shorten
 from bayesspn.tables.schema import ColumnSchema, Schema
 
 __all__ = ["QuestionError", "read_event", "read_given", "read_question"]
+
+_MOST_ALTERNATIVES = 12
 
 #: Closed intervals, disjoint and ascending; those of integer columns hold whole numbers.
 _Pieces = list[tuple[float, float]]
@@ -130,6 +138,37 @@ def read_question(
         for position, of_column in _group(clauses).items()
     }
     return event, _given_sets(given or [], schema)
+
+
+def read_any(
+    text: str, schema: Schema
+) -> tuple[list[dict[int, ValueSet]], dict[int, float | ValueSet]]:
+    """Read the alternatives of an event, joined by ``or``, and what is given after a bar.
+
+    Examples
+    --------
+    >>> from bayesspn.tables import ColumnSchema
+    >>> schema = Schema((ColumnSchema("age", "integer"), ColumnSchema("ill", "binary")))
+    >>> read_any("ill or age > 60", schema)
+    ([{1: ValueSet({1})}, {0: ValueSet([60.5, inf])}], {})
+    """
+    alternatives, given = parse_alternatives(text, schema)
+    if not all(alternatives):
+        raise QuestionError("the event is empty; write one such as 'age > 30 | sex == F'")
+    if len(alternatives) > _MOST_ALTERNATIVES:
+        # all conjunctions of them are evaluated
+        raise QuestionError(
+            f"an event has at most {_MOST_ALTERNATIVES} alternatives, got {len(alternatives)}; "
+            "use in [...] for several values of a column"
+        )
+    events = [
+        {
+            position: _combine(of_column, schema.columns[position], exact=False)
+            for position, of_column in _group(clauses).items()
+        }
+        for clauses in alternatives
+    ]
+    return events, _given_sets(given or [], schema)
 
 
 def _read_clauses(question: object, schema: Schema, what: str) -> list[Clause]:

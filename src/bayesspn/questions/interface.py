@@ -17,7 +17,7 @@ from bayesspn.numerics.checks import check_whole
 from bayesspn.numerics.random_numbers import draw_seed
 from bayesspn.prediction.conditionals import ConditionalCircuits
 from bayesspn.prediction.most_probable import most_probable
-from bayesspn.prediction.value_sets import ValueSet
+from bayesspn.prediction.value_sets import ValueSet, include_exclude
 from bayesspn.questions.answers import (
     answers_frame,
     average_draws,
@@ -31,7 +31,14 @@ from bayesspn.questions.answers import (
 )
 from bayesspn.questions.distributions import DistributionQuestions
 from bayesspn.questions.events import QuestionError
+from bayesspn.questions.explanations import ExplanationQuestions
 from bayesspn.questions.pairs import PairQuestions
+from bayesspn.questions.row_answers import (
+    is_table,
+    row_expectations,
+    row_probabilities,
+    row_quantiles,
+)
 from bayesspn.questions.rows import (
     anomaly_scores,
     cell_surprises,
@@ -46,7 +53,7 @@ from bayesspn.questions.views import Condition, View
 from bayesspn.tables.cells import shorten
 
 
-class Questions(DistributionQuestions, PairQuestions):
+class Questions(DistributionQuestions, PairQuestions, ExplanationQuestions):
     """Questions about a joint distribution; see `BayesianSPN` for what is what."""
 
     def log_prob(self, X: Any, given: Condition = None, *, interval: float | None = None) -> Any:
@@ -87,7 +94,7 @@ class Questions(DistributionQuestions, PairQuestions):
     def probability(
         self,
         event: str | Mapping[Hashable, Any],
-        given: Condition = None,
+        given: Any = None,
         *,
         interval: float | None = None,
     ) -> Any:
@@ -97,17 +104,20 @@ class Questions(DistributionQuestions, PairQuestions):
         ----------
         event : str or dict
             A conjunction of comparisons, ranges and sets: ``"income > 50 and sex == 'F'"``,
-            ``"30 <= age < 40"``, ``{"job": ["clerk", "nurse"]}``. Equality with a number means
+            ``"30 <= age < 40"``, ``{"job": ["clerk", "nurse"]}``; text may have alternatives,
+            ``"age > 60 or smoker"``. Equality with a number means
             recorded as that number. Text may go on with a bar and what is given:
             ``"income > 50 | sex == 'F'"``.
-        given : str or dict, default=None
-            What is known, in the same form.
+        given : str, dict or table, default=None
+            What is known, in the same form. For a table, one answer for every row, given its other
+            cells: missing cells are summed out, and cells of the event's own columns are ignored.
         interval : float, default=None
             Probability of a credible interval to give back as well.
 
         Returns
         -------
         float or Answer
+            Of arrays of shape (rows,) if a table is given; NaN for rows that have probability zero.
 
         Examples
         --------
@@ -118,23 +128,35 @@ class Questions(DistributionQuestions, PairQuestions):
         True
         >>> model.probability("ill | age < 40") < old.low
         True
+        >>> import pandas as pd
+        >>> rows = pd.DataFrame({"age": [30, 70], "sex": ["F", None]})
+        >>> young, older = model.probability("ill", given=rows)
+        >>> bool(young < older)
+        True
         """
         view = self._view()
         if isinstance(event, str):
-            wanted, view = view.question(event)
+            events, view = view.alternatives(event)
         else:
-            wanted = view.event(event)
+            events = [view.event(event)]
+        if is_table(given):
+            return row_probabilities(view, events, given, interval)
         view = view.knowing(given)
+        terms = include_exclude(events)
 
         def ask(conditional: ConditionalCircuits) -> Array:
-            return conditional.probability(wanted)
+            if len(terms) == 1:
+                return conditional.probability(terms[0][1])
+            impossible = np.where(np.isneginf(conditional.log_probability), np.nan, 0.0)
+            parts = [sign * conditional.probability(term) for sign, term in terms]
+            return np.clip(sum(parts, impossible), 0.0, 1.0)
 
         return average_draws(view, ask, interval)
 
     def expectation(
         self,
         columns: Hashable | Sequence[Hashable] | None = None,
-        given: Condition = None,
+        given: Any = None,
         *,
         interval: float | None = None,
     ) -> Any:
@@ -147,17 +169,19 @@ class Questions(DistributionQuestions, PairQuestions):
         ----------
         columns : column name or list of these, default=None
             Numbers, times, truth values, or categories that are numbers; all such columns if None.
-        given : str or dict, default=None
-            What is known, such as ``"sex == F"``.
+        given : str, dict or table, default=None
+            What is known, such as ``"sex == F"``. For a table, one answer for every row, given its
+            other cells; those of the column itself are ignored.
         interval : float, default=None
             Probability of a credible interval to give back as well.
 
         Returns
         -------
         number or time, or Answer
-            For one column.
+            For one column; arrays of shape (rows,) if a table is given.
         DataFrame of shape (columns, 1 or 3)
-            For several: ``value`` and, with an interval, ``low`` and ``high``.
+            For several: ``value`` and, with an interval, ``low`` and ``high``. If a table is given,
+            a frame of shape (rows, columns), or an Answer of these.
 
         Examples
         --------
@@ -169,12 +193,18 @@ class Questions(DistributionQuestions, PairQuestions):
         >>> model.expectation(given="sex == F").index.tolist()  # there is no mean of the sex
         ['age', 'weight', 'ill', 'visits']
         """
-        view = self._view().knowing(given)
+        rows = is_table(given)
+        view = self._view() if rows else self._view().knowing(given)
         if not several(columns):
-            return expected_value(view, view.position(columns), interval)
+            position = view.position(columns)
+            if rows:
+                return row_expectations(view, [position], True, given, interval)
+            return expected_value(view, position, interval)
         positions = view.positions(columns)  # type: ignore[arg-type]
         if columns is None:
             positions = [p for p in positions if is_number(view.schema.columns[p])]
+        if rows:
+            return row_expectations(view, positions, False, given, interval)
         answers = [expected_value(view, position, interval) for position in positions]
         return answers_frame(view, positions, answers, interval)
 
@@ -182,7 +212,7 @@ class Questions(DistributionQuestions, PairQuestions):
         self,
         column: Hashable,
         q: float | Sequence[float] = 0.5,
-        given: Condition = None,
+        given: Any = None,
         *,
         interval: float | None = None,
     ) -> Any:
@@ -194,14 +224,17 @@ class Questions(DistributionQuestions, PairQuestions):
             Numbers, times, or categories with an order.
         q : float or sequence of float, default=0.5
             Levels between 0 and 1.
-        given : str or dict, default=None
-            What is known, such as ``"sex == F"``.
+        given : str, dict or table, default=None
+            What is known, such as ``"sex == F"``. For a table, one answer for every row, given its
+            other cells; those of the column itself are ignored.
         interval : float, default=None
             Probability of a credible interval to give back as well.
 
         Returns
         -------
         number, time or category, or a list of these for several levels; or Answer
+            If a table is given, arrays of shape (rows,) or (rows, levels). They are exact up to a
+            thousandth of the column's own distribution.
 
         Examples
         --------
@@ -213,7 +246,7 @@ class Questions(DistributionQuestions, PairQuestions):
         >>> model.quantile("weight", given="sex == M") > median
         True
         """
-        view = self._view().knowing(given)
+        view = self._view() if is_table(given) else self._view().knowing(given)
         position = view.position(column)
         described = view.schema.columns[position]
         if described.kind == "category" and not (described.ordered or is_number(described)):
@@ -224,6 +257,11 @@ class Questions(DistributionQuestions, PairQuestions):
         levels = np.atleast_1d(np.asarray(q, dtype=np.float64))
         if not ((levels > 0) & (levels < 1)).all():
             raise QuestionError(f"q must lie between 0 and 1, got {q!r}")
+        if is_table(given):
+            found = row_quantiles(view, position, levels, given, interval)
+            if np.ndim(q):
+                return found
+            return found[:, 0] if interval is None else Answer(*(part[:, 0] for part in found))
         answers = [column_quantile(view, position, float(level), interval) for level in levels]
         if np.ndim(q) == 0:
             return answers[0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,8 +10,9 @@ import pandas as pd
 
 from bayesspn.arrays import Array
 from bayesspn.prediction.conditionals import ConditionalCircuits
+from bayesspn.prediction.entropies import entropies
 from bayesspn.prediction.information import joint_masses, mutual_information, pairwise_information
-from bayesspn.questions.answers import is_exact
+from bayesspn.questions.answers import is_exact, several
 from bayesspn.questions.events import QuestionError
 from bayesspn.questions.uncertainty import Answer, certain, monte_carlo_error, spread_draws
 from bayesspn.questions.views import Condition, Viewed
@@ -69,6 +70,69 @@ class PairQuestions(Viewed):
         error = float(monte_carlo_error(view.posterior, values))
         low, high = spread_draws(values, interval)
         return Answer(float(values.mean()), float(low), float(high), error)
+
+    def entropy(
+        self,
+        columns: Hashable | Sequence[Hashable],
+        given: Condition = None,
+        *,
+        knowing: Sequence[Hashable] = (),
+        interval: float | None = None,
+    ) -> Any:
+        """Entropy of one or more columns in nats, averaged over the posterior's networks.
+
+        Parameters
+        ----------
+        columns : column name or list of these
+        given : str or dict, default=None
+            What is known, such as ``"sex == F"``.
+        knowing : list of column names, default=()
+            Columns whose values are known as well, whatever they are: the conditional entropy,
+            which is what is left to learn once they have been looked at.
+        interval : float, default=None
+            Probability of a credible interval to give back as well.
+
+        Returns
+        -------
+        float or Answer
+            Of probabilities for columns with categories and counts, of densities in the columns'
+            units for others: the latter may be negative. Up to some thousand combinations of
+            categories are summed over; otherwise 512 rows are drawn from each network, always the
+            same ones.
+
+        Examples
+        --------
+        >>> from bayesspn.examples import fitted_patients
+        >>> model = fitted_patients()
+        >>> alone = model.entropy("ill")
+        >>> 0 < model.entropy("ill", knowing=["visits"]) < alone < 0.7  # at most log 2
+        True
+        >>> both = model.entropy(["ill", "sex"], interval=0.9)
+        >>> both.low < both.value < both.high
+        True
+        """
+        view = self._view().knowing(given)
+        wanted = view.positions(columns) if several(columns) else [view.position(columns)]
+        rest = view.positions(knowing)
+        twice = [p for p in {*wanted, *rest} if [*wanted, *rest].count(p) > 1]
+        if twice:
+            raise QuestionError(
+                f"column {shorten(view.schema.columns[twice[0]].name)} is named twice"
+            )
+        if not wanted:
+            raise QuestionError("name at least one column")
+        # what is known exactly has no entropy, and nothing more to tell
+        wanted = [p for p in wanted if not is_exact(view, p) and not view.constant(p)]
+        rest = [p for p in rest if not is_exact(view, p) and not view.constant(p)]
+        if not wanted:
+            return 0.0 if interval is None else certain(0.0)
+        values = entropies(view.drawn_conditional, wanted, rest)
+        mean = float(np.nanmean(values))
+        if interval is None:
+            return mean
+        error = float(monte_carlo_error(view.posterior, values))
+        low, high = spread_draws(values, interval)
+        return Answer(mean, float(low), float(high), error)
 
     def dependence(self, threshold: float = 0.01) -> pd.DataFrame:
         """Probability that two columns depend on each other, for all pairs.

@@ -58,10 +58,15 @@ class Answer(_Parts):
         parts = f"value={self.value!r}, low={self.low!r}, high={self.high!r}, error={self.error!r}"
         return f"Answer({parts})"
 
+    def _repr_html_(self) -> str:
+        from bayesspn.notebooks import answer_html
+
+        return answer_html(self)
+
 
 def certain(value: Any) -> Answer:
     """The answer to a question whose answer is given."""
-    error = value - value if not isinstance(value, str | bool) and value is not None else 0.0
+    error = value - value if hasattr(value, "__sub__") and not isinstance(value, bool) else 0.0
     return Answer(value, value, value, error)
 
 

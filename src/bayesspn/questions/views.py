@@ -16,7 +16,7 @@ from bayesspn.prediction.cells import CELLS, even_cells
 from bayesspn.prediction.conditionals import ConditionalCircuits, ImpossibleGiven
 from bayesspn.prediction.posterior import Posterior
 from bayesspn.prediction.value_sets import Given, ValueSet
-from bayesspn.questions.events import QuestionError, read_event, read_given, read_question
+from bayesspn.questions.events import QuestionError, read_any, read_event, read_given, read_question
 from bayesspn.tables import Schema, decode
 from bayesspn.tables.cells import shorten
 from bayesspn.tables.encoding import encode_some
@@ -69,6 +69,11 @@ class View:
         """Read an event and, after a bar, more that is given; columns by position."""
         event, given = read_question(text, self.shown)
         return self._wanted(event), self._add_given(given)
+
+    def alternatives(self, text: str) -> tuple[list[dict[int, ValueSet]], View]:
+        """Read an event that may have alternatives and, after a bar, more that is given."""
+        events, given = read_any(text, self.shown)
+        return [self._wanted(event) for event in events], self._add_given(given)
 
     def _wanted(self, event: dict[int, ValueSet]) -> dict[int, ValueSet]:
         return {self.columns[place]: self._whole(place, values) for place, values in event.items()}

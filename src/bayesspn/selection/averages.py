@@ -141,3 +141,9 @@ class GraphAverage:
             f"{weight:.1%} {name}" for weight, name in zip(self.weights_, self.names_, strict=True)
         ]
         return f"GraphAverage({'; '.join(parts)})"
+
+    def _repr_html_(self) -> str:
+        from bayesspn.notebooks import html_table
+
+        rows = zip(self.names_, (f"{weight:.1%}" for weight in self.weights_), strict=True)
+        return html_table(("graph", "weight"), rows)

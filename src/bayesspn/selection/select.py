@@ -161,6 +161,13 @@ class GraphSelection:
             f"{best['weight']:.0%})"
         )
 
+    def _repr_html_(self) -> str:
+        from bayesspn.notebooks import html_table
+
+        shown = self.table[["evidence", "standard_error", "weight", "nodes"]].round(3)
+        rows = ([name, *row] for name, row in zip(shown.index, shown.to_numpy(), strict=True))
+        return html_table(("graph", *shown.columns), rows, repr(self))
+
 
 def select_graph(
     X: Any,

@@ -133,13 +133,15 @@ def build_narwhals_column(cells: Cells, backend: Any) -> nw.Series[Any]:
         The library.
     """
     dtype = _narwhals_type(cells)
-    if isinstance(dtype, nw.Enum) and backend == nw.Implementation.PYARROW:
-        dtype = nw.Categorical  # Arrow's dictionaries declare nothing
     values: Any = cells.values
     if cells.levels is None and values.dtype.kind in "Mm":
         return _build_times(cells, dtype, backend)
     if dtype is None or cells.levels is not None or cells.missing.any():
         values = cells.as_objects().tolist()
+    if dtype in (nw.Enum, nw.Categorical) and backend == nw.Implementation.PYARROW:
+        # Arrow's dictionaries declare nothing; some of its versions make them of text only
+        text = nw.new_series(str(cells.name), values, nw.String, backend=backend)
+        return text.cast(nw.Categorical)
     return nw.new_series(str(cells.name), values, dtype, backend=backend)
 
 

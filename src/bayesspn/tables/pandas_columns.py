@@ -89,9 +89,12 @@ def _name_dtype(dtype: Any) -> str:
     if isinstance(dtype, pd.ArrowDtype) and dtype.kind == "U":
         return f"{dtype.pyarrow_dtype}{_ARROW}"
     if isinstance(dtype, pd.StringDtype):
-        content = "string" if dtype.na_value is pd.NA else "str"
+        if dtype.na_value is not pd.NA:
+            return "str[python]" if dtype.storage == "python" != _text_storage() else "str"
         # the storage that pandas chooses by itself need not be named
-        return content if dtype == pd.api.types.pandas_dtype(content) else f"{content}[python]"
+        return (
+            "string" if dtype == pd.api.types.pandas_dtype("string") else f"string[{dtype.storage}]"
+        )
     return str(dtype)
 
 
@@ -101,9 +104,24 @@ def _parse_dtype(dtype: str) -> Any:
 
         text = {"string": pyarrow.string(), "large_string": pyarrow.large_string()}
         return pd.ArrowDtype(text[dtype.removesuffix(_ARROW)])
-    if dtype == "str[python]":
-        return pd.StringDtype("python", na_value=np.nan)
+    if dtype in ("str", "str[python]"):
+        return _text_type(dtype)
     return pd.api.types.pandas_dtype(dtype)
+
+
+def _text_type(dtype: str) -> Any:
+    """The type of text that pandas has; objects before pandas 3, unless one opted in to the new."""
+    storage = _text_storage()
+    if storage is None:
+        return np.dtype(object)
+    plain = dtype == "str" or storage == "python"
+    return pd.api.types.pandas_dtype("str") if plain else pd.StringDtype("python", na_value=np.nan)
+
+
+def _text_storage() -> str | None:
+    """How pandas stores text by itself; None before it had a type for it."""
+    own = pd.api.types.pandas_dtype("str")
+    return own.storage if isinstance(own, pd.StringDtype) else None
 
 
 def _read_categories(name: Hashable, series: pd.Series) -> Cells:

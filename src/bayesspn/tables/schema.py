@@ -319,6 +319,12 @@ class Schema:
         plural = "" if len(self) == 1 else "s"
         return "\n".join([f"Schema of {len(self)} column{plural}", *lines])
 
+    def _repr_html_(self) -> str:
+        from bayesspn.notebooks import html_table
+
+        header = ("name", "kind", "families", "values", "dtype")
+        return html_table(header, map(_summary, self.columns), f"Schema of {len(self)} columns")
+
 
 def _keep_dtype(dtype: str | None, kind: str) -> str | None:
     return dtype if dtype is not None and suits_kind(dtype, kind) else None

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import re
 from typing import Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from bayesspn.arrays import Array
@@ -64,6 +66,30 @@ def time_zone(dtype: str) -> str | None:
     """
     found = _TIME_ZONE.search(dtype)
     return found.group(1) if found else None
+
+
+def to_utc(moment: pd.Timestamp, zone: str) -> pd.Timestamp:
+    """A moment of clocks in a time zone as one of UTC's, which it says nothing of.
+
+    Raises
+    ------
+    ValueError
+        If the clocks never showed it, or twice.
+
+    Examples
+    --------
+    >>> to_utc(pd.Timestamp("2024-07-01 12:00"), "Europe/Berlin")
+    Timestamp('2024-07-01 10:00:00')
+    """
+    try:
+        # older versions of pandas know names by a library whose clocks begin in 1893
+        named: Any = ZoneInfo(zone)
+    except (ValueError, ZoneInfoNotFoundError):
+        named = zone  # an offset
+    local = moment.tz_localize(named, ambiguous="NaT", nonexistent="NaT")
+    if local is pd.NaT:
+        raise ValueError(f"clocks in {zone} do not show {moment} exactly once")
+    return local.tz_convert("UTC").tz_localize(None)
 
 
 def in_known_unit(times: NDArray[Any]) -> NDArray[Any]:

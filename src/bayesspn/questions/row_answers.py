@@ -1,0 +1,271 @@
+"""Questions put to every row of a table at once: the row's other cells are what is given.
+
+The columns asked about count as unknown, whatever a row says of them. All rows are answered by the
+evenly spaced draws that predictions use; rows that the model holds impossible get NaN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from bayesspn.arrays import Array
+from bayesspn.prediction.posterior import DRAWN_SEED
+from bayesspn.prediction.row_conditionals import RowConditionals
+from bayesspn.prediction.value_sets import ValueSet, include_exclude
+from bayesspn.questions.answers import is_exact, is_number
+from bayesspn.questions.events import QuestionError
+from bayesspn.questions.uncertainty import Answer, certain, monte_carlo_error, spread_draws
+from bayesspn.questions.views import View
+from bayesspn.tables import Schema, decode
+from bayesspn.tables.cells import shorten
+from bayesspn.tables.schema import ColumnSchema
+
+#: Rows that are answered together, which bounds memory: by the engine, and by passes of draws.
+_SCORED_TOGETHER = 16_384
+_PASSED_TOGETHER = 512
+
+#: What tables have, of whatever library, and conditions have not.
+_TABLE_MARKS = ("__array__", "__dataframe__", "__arrow_c_stream__", "columns")
+
+
+def is_table(given: object) -> bool:
+    """Whether what is given is a table of rows rather than one condition.
+
+    Examples
+    --------
+    >>> is_table("age > 3"), is_table({"age": 3}), is_table(pd.DataFrame({"age": [3]}))
+    (False, False, True)
+    """
+    if given is None or isinstance(given, str | Mapping):
+        return False
+    rows = isinstance(given, list) and bool(given) and isinstance(given[0], list | dict)
+    return rows or any(hasattr(given, mark) for mark in _TABLE_MARKS)
+
+
+def _rows(view: View, values: Array) -> RowConditionals:
+    return RowConditionals(view.posterior.thinned, values, view.given)
+
+
+def row_probabilities(
+    view: View, events: Sequence[Mapping[int, ValueSet]], X: Any, interval: float | None
+) -> Any:
+    """Probability that one of several events holds, for every row; (rows,), or an Answer."""
+    return probabilities_of_rows(view, events, view.encode(X), interval)
+
+
+def probabilities_of_rows(
+    view: View, events: Sequence[Mapping[int, ValueSet]], values: Array, interval: float | None
+) -> Any:
+    """The same for encoded rows."""
+    columns = tuple(dict.fromkeys(column for event in events for column in event))
+    terms = include_exclude(events)
+
+    def ask(rows: RowConditionals) -> tuple[Array, Array]:
+        return rows.log_any(terms, columns), rows.log_evidence(columns)
+
+    return _answer(view, values, interval, ask, lambda ratio: np.minimum(ratio, 1.0))
+
+
+def row_expectations(
+    view: View, positions: Sequence[int], one: bool, X: Any, interval: float | None
+) -> Any:
+    """Expected values of columns for every row: (rows,) for one column, else a frame of them."""
+    values = view.encode(X)
+    answers = [_row_expectation(view, position, values, interval) for position in positions]
+    if one:
+        return answers[0]
+    names = [view.schema.columns[position].name for position in positions]
+    index = X.index if isinstance(X, pd.DataFrame) else None
+
+    def frame(parts: Sequence[Any]) -> pd.DataFrame:
+        return pd.DataFrame(dict(zip(names, parts, strict=True)), index=index)
+
+    if interval is None:
+        return frame(answers)
+    names_of_parts = ("value", "low", "high", "error")
+    return Answer(*(frame([getattr(one, part) for one in answers]) for part in names_of_parts))
+
+
+def _row_expectation(view: View, position: int, values: Array, interval: float | None) -> Any:
+    column = view.schema.columns[position]
+    if not is_number(column):
+        raise QuestionError(
+            f"column {shorten(column.name)} has categories, which have no mean; ask for a "
+            "probability or the mode"
+        )
+    categories = None
+    if column.kind == "category":
+        categories = np.array([float(category) for category in column.categories])
+        if len(categories) == 1:  # a constant column has a second code, which means the same
+            categories = np.repeat(categories, 2)
+    if is_exact(view, position):
+        known = float(view.given[position])  # type: ignore[arg-type]
+        known = known if categories is None else float(categories[int(known)])
+        exact = _numbers(np.full(len(values), known), column)
+        return exact if interval is None else certain(exact)
+    ends = [np.zeros(2)]  # as long as there are no rows
+
+    def ask(rows: RowConditionals) -> tuple[Array, Array]:
+        above, whole, scale = rows.means(position, categories)
+        ends[0] = scale
+        return above, whole
+
+    def finish(ratio: Array) -> Any:
+        low, high = ends[0]
+        return _numbers(low + (high - low) * np.minimum(ratio, 1.0), column)
+
+    return _answer(view, values, interval, ask, finish, lambda: float(np.ptp(ends[0])))
+
+
+def row_quantiles(view: View, position: int, levels: Array, X: Any, interval: float | None) -> Any:
+    """Quantiles of a column for every row; (rows, levels), or an Answer of these."""
+    column = view.schema.columns[position]
+    return _encoded_answer(
+        quantiles_of_rows(view, position, levels, view.encode(X), interval), column
+    )
+
+
+def _encoded_answer(found: tuple[Array, ...], column: ColumnSchema) -> Any:
+    if len(found) == 1:
+        return _cells(found[0], column)
+    value, low, high = found
+    if column.kind == "category":
+        low, high = np.floor(low), np.ceil(high)
+    return Answer(*(_cells(part, column) for part in (value, low, high)))
+
+
+def quantiles_of_rows(
+    view: View, position: int, levels: Array, values: Array, interval: float | None
+) -> tuple[Array, ...]:
+    """Quantiles of encoded rows, in encoded units.
+
+    Parameters
+    ----------
+    view : View
+    position : int
+    levels : ndarray of shape (levels,)
+    values : ndarray of shape (rows, columns)
+    interval : float or None
+
+    Returns
+    -------
+    tuple of one or three ndarray of shape (rows, levels)
+        Quantiles, and with an interval its ends. They are found among a thousand cells of the
+        column and by straight lines within a cell.
+    """
+    _check_interval(interval)
+    if is_exact(view, position):
+        exact = np.full((len(values), len(levels)), float(view.given[position]))  # type: ignore[arg-type]
+        return (exact,) if interval is None else (exact,) * 3
+    empty = np.empty((0, len(levels)))
+    parts: list[tuple[Array, ...]] = [(empty,) if interval is None else (empty,) * 3]
+    for start in range(0, len(values), _PASSED_TOGETHER):
+        rows = _rows(view, values[start : start + _PASSED_TOGETHER])
+        part: tuple[Array, ...] = (rows.quantiles(position, levels),)
+        if interval is not None:
+            part += spread_rows(rows.with_drawn().quantiles_of_draws(position, levels), interval)
+        parts.append(part)
+    return tuple(np.concatenate(piece) for piece in zip(*parts, strict=True))
+
+
+def _check_interval(interval: float | None) -> None:
+    if interval is not None:
+        spread_draws(np.zeros(1), interval)
+
+
+def class_probabilities(view: View, position: int, values: Array) -> Array:
+    """Probabilities of a column's categories under draws with drawn parameters.
+
+    Parameters
+    ----------
+    view : View
+        Nothing is given.
+    position : int
+    values : ndarray of shape (rows, columns)
+
+    Returns
+    -------
+    ndarray of shape (draws, rows, categories)
+        NaN for draws under which a row is impossible.
+    """
+    posterior = view.posterior.thinned
+    scores = []
+    for code in range(len(view.schema.columns[position].categories)):
+        filled = values.copy()
+        filled[:, position] = code
+        scores.append(posterior.score_draws(filled, DRAWN_SEED))
+    joint = np.stack(scores, axis=-1)
+    return _ratio(joint, np.logaddexp.reduce(joint, axis=-1)[..., None])
+
+
+def _answer(
+    view: View,
+    values: Array,
+    interval: float | None,
+    ask: Callable[[RowConditionals], tuple[Array, Array]],
+    finish: Callable[[Array], Any],
+    unit: Callable[[], float] = lambda: 1.0,
+) -> Any:
+    """Ratios of two scores for every row: averaged over draws, and their spread if wanted.
+
+    ``finish`` makes answers of ratios, whose errors are in multiples of ``unit``.
+    """
+    _check_interval(interval)
+    parts: list[tuple[Array, ...]] = []
+    for start in range(0, max(len(values), 1), _SCORED_TOGETHER):
+        some = values[start : start + _SCORED_TOGETHER]
+        if not len(some):
+            parts.append((np.empty(0),) * (1 if interval is None else 4))
+            break
+        rows = _rows(view, some)
+        above, below = ask(rows)
+        part: tuple[Array, ...] = (
+            _ratio(np.logaddexp.reduce(above, axis=0), np.logaddexp.reduce(below, axis=0)),
+        )
+        if interval is not None:
+            drawn = _ratio(*ask(rows.with_drawn()))
+            error = monte_carlo_error(view.posterior.thinned, drawn.T)
+            part += (*spread_rows(drawn, interval), error)
+        parts.append(part)
+    pieces = [np.concatenate(piece) for piece in zip(*parts, strict=True)]
+    found = [finish(piece) for piece in pieces[:3]]
+    return found[0] if interval is None else Answer(*found, unit() * pieces[3])
+
+
+def _ratio(log_above: Array, log_below: Array) -> Array:
+    """NaN where nothing is possible."""
+    with np.errstate(invalid="ignore"):
+        return np.where(np.isneginf(log_below), np.nan, np.exp(log_above - log_below))
+
+
+def spread_rows(values: Array, interval: float) -> tuple[Array, Array]:
+    """Equal-tailed intervals of the values of draws, the first axis, for every row by itself.
+
+    Draws under which a row is impossible have NaN, and are left out for that row.
+    """
+    _check_interval(interval)
+    levels = [(1 - interval) / 2, (1 + interval) / 2]
+    low, high = np.quantile(values, levels, axis=0, method="weibull")
+    holes = np.isnan(values)
+    some = holes.any(axis=0) & ~holes.all(axis=0)
+    for place in zip(*np.nonzero(some), strict=True):
+        each = values[(slice(None), *place)]
+        low[place], high[place] = np.quantile(each[~np.isnan(each)], levels, method="weibull")
+    return low, high
+
+
+def _numbers(values: Array, column: ColumnSchema) -> Any:
+    """Numbers that need not occur in the column, such as means: floats, or times."""
+    return _cells(values, column) if column.timed else values
+
+
+def _cells(values: Array, column: ColumnSchema) -> Any:
+    """Encoded values as users know them, in an array of the same shape."""
+    if not (column.timed or column.coded):
+        return np.rint(values) + 0.0 if column.whole else values  # no negative zero
+    shown = decode(values.reshape(-1, 1), Schema((column,)), "pandas").iloc[:, 0].to_numpy()
+    return shown.reshape(values.shape)
