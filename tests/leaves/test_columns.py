@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from bayesspn.leaves import FAMILIES
-from bayesspn.leaves.columns import DEFAULT_GAMMA, Leaves, describe_column, smallest_gap
+from bayesspn.leaves.columns import DEFAULT_GAMMA, Leaves, describe_column
+from bayesspn.leaves.grids import smallest_gap
 
 VALUES = np.array([0.0, 1.0, 1.0, 2.0, np.nan, 5.0])
 

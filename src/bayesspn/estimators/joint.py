@@ -110,7 +110,7 @@ class JointEstimator(Diagnosed, BaseEstimator):
         model = build_model(self.graph_, Priors.of(self), table.schema, table.sample)
         rows = table.encode(model.leaves)
         self._sample(model, rows, chains=self.chains, checkpoint=self.checkpoint)
-        self.schema_ = _with_resolutions(table.schema, model.leaves)
+        self.schema_ = _with_grids(table.schema, model.leaves)
         self._library = table.library  # of the tables that are given back
         self._generation = 0
 
@@ -150,6 +150,7 @@ class JointEstimator(Diagnosed, BaseEstimator):
         generation = self._generation + 1
         states = self._states
         self._sample(model, rows, chains=len(states), states=states, generation=generation)
+        self.schema_ = _with_grids(self.schema_, model.leaves)
         self._generation = generation
 
     def _sample(self, model: Model, rows: EncodedRows | Shards, **options: Any) -> None:
@@ -237,11 +238,22 @@ class JointEstimator(Diagnosed, BaseEstimator):
         self._rows, self._states, self._generation = None, (), 0
 
 
-def _with_resolutions(schema: Schema, leaves: Leaves) -> Schema:
-    """The schema with the precision of continuous columns that was read off the data."""
+def _with_grids(schema: Schema, leaves: Leaves) -> Schema:
+    """The schema with the values of continuous columns that were read off the data."""
     columns = []
     for column, described in zip(schema, leaves.columns, strict=True):
-        if column.resolution is None and described.resolution > 0:
-            column = dataclasses.replace(column, resolution=described.resolution)
+        if column.continuous:
+            grid = described.grid
+            # without any grid the smallest gap says nothing of how values are recorded
+            found = grid.origin is not None or grid.values or grid.atoms
+            column = dataclasses.replace(
+                column,
+                resolution=grid.step if found and grid.step else column.resolution,
+                origin=grid.origin,
+                values=grid.values,
+                atoms=grid.atoms,
+                low=grid.low if np.isfinite(grid.low) else None,
+                high=grid.high if np.isfinite(grid.high) else None,
+            )
         columns.append(column)
     return Schema(tuple(columns))

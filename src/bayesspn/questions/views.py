@@ -16,7 +16,7 @@ from bayesspn.prediction.conditionals import ConditionalCircuits, ImpossibleGive
 from bayesspn.prediction.posterior import Posterior
 from bayesspn.prediction.value_sets import Given, ValueSet
 from bayesspn.questions.events import QuestionError, read_event, read_given, read_question
-from bayesspn.tables import Schema, decode
+from bayesspn.tables import Schema, as_recorded, decode
 from bayesspn.tables.cells import shorten
 from bayesspn.tables.encoding import encode_some
 from bayesspn.tables.schema import ColumnSchema
@@ -227,6 +227,11 @@ def decode_value(value: float, column: ColumnSchema) -> Any:
     alone = Schema((column,))
     cell = decode(np.array([[value]]), alone, "pandas").iloc[0, 0]
     return cell.item() if isinstance(cell, np.generic) else cell
+
+
+def recorded_value(value: float, column: ColumnSchema) -> Any:
+    """One value of a column's density as the user knows it, rounded to how it is recorded."""
+    return decode_value(float(as_recorded(np.array([[value]]), Schema((column,)))[0, 0]), column)
 
 
 def category_values(column: ColumnSchema) -> tuple[Any, ...]:

@@ -27,9 +27,6 @@ from bayesspn.tables.times import (
 #: Whole numbers up to here are exact in a float.
 LARGEST_INTEGER = 2**53
 
-#: Decimals that a column can be recorded to; with more it counts as unrounded.
-_MOST_DECIMALS = 6
-
 
 def encode(table: Any, schema: Schema) -> Array:
     """Encode a table.
@@ -312,14 +309,14 @@ def _category_dtype(categories: tuple[Scalar, ...]) -> str:
 
 
 def as_recorded(values: Array, schema: Schema) -> Array:
-    """Round drawn values to how their columns are recorded: whole numbers, whole days.
+    """Round drawn values to how their columns are recorded: whole numbers, cents, whole days.
 
     Parameters
     ----------
     values : ndarray of shape (rows, columns)
     schema : Schema
-        Integers and counts are rounded to whole numbers up to ±2^53, times to the column's
-        ``resolution``, real numbers to its decimals.
+        Counts are rounded to whole numbers, other numbers and times to the nearest value of their
+        `bayesspn.leaves.grids.Grid`; whole numbers stay within ±2^53.
 
     Returns
     -------
@@ -333,23 +330,9 @@ def as_recorded(values: Array, schema: Schema) -> Array:
     """
     values = np.array(values, dtype=np.float64)
     for j, column in enumerate(schema):
+        if column.continuous:
+            values[:, j] = column.grid.nearest(values[:, j])
         if column.whole:
             # what is given back must be fit to be read again
             values[:, j] = np.clip(np.rint(values[:, j]), -LARGEST_INTEGER, LARGEST_INTEGER)
-        elif column.timed and column.resolution:
-            with np.errstate(over="ignore"):  # what is infinite then becomes the last time
-                values[:, j] = column.resolution * np.rint(values[:, j] / column.resolution)
-        elif column.kind == "real" and column.resolution:
-            values[:, j] = _round_decimals(values[:, j], column.resolution)
-    return values
-
-
-def _round_decimals(values: Array, resolution: float) -> Array:
-    """Round to the decimals of a resolution; leave alone what is not recorded in decimals."""
-    for decimals in range(_MOST_DECIMALS + 1):
-        units = resolution * 10.0**decimals
-        if units >= 0.5 and abs(units - np.rint(units)) <= 1e-6 * units:
-            # floats beyond have no decimals, and scaling them could overflow
-            fine = np.abs(values) < LARGEST_INTEGER
-            return np.where(fine, np.round(np.where(fine, values, 0.0), decimals), values)
     return values
