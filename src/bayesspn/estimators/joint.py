@@ -55,6 +55,7 @@ class JointEstimator(Diagnosed, BaseEstimator):
         thin: int = THIN,
         temperatures: int = 1,
         schema: Schema | None = None,
+        handle_unknown: str = "warn",
         n_jobs: int | None = None,
         random_state: Any = None,
         progress: bool = False,
@@ -71,6 +72,7 @@ class JointEstimator(Diagnosed, BaseEstimator):
         self.thin = thin
         self.temperatures = temperatures
         self.schema = schema
+        self.handle_unknown = handle_unknown
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.progress = progress
@@ -203,7 +205,13 @@ class JointEstimator(Diagnosed, BaseEstimator):
 
     def _whole(self) -> View:
         columns = tuple(range(len(self.schema_)))
-        return View(self.posterior_, self.schema_, self._library, columns)
+        return View(
+            self.posterior_,
+            self.schema_,
+            self._library,
+            columns,
+            handle_unknown=self.handle_unknown,
+        )
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to one file, to be read by `bayesspn.load`.

@@ -40,7 +40,7 @@ class TargetEstimator(JointEstimator):
     def _encode_features(self, X: Any) -> Array:
         """Encode a table without its target, which is missing; (rows, columns + 1)."""
         check_is_fitted(self)
-        values = encode(X, Schema(self.schema_.columns[:-1]))
+        values = encode(X, Schema(self.schema_.columns[:-1]), self.handle_unknown)
         validate_data(self, X, reset=False, skip_check_array=True)
         return np.column_stack([values, np.full(len(values), np.nan)])
 

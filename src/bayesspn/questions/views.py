@@ -56,6 +56,8 @@ class View:
     columns : tuple of int
         Positions of the columns asked about.
     given : dict of int to float or ValueSet
+    handle_unknown : {"error", "warn", "ignore"}, default="warn"
+        What is done about categories of tables that were not learned from.
     """
 
     posterior: Posterior
@@ -63,6 +65,7 @@ class View:
     library: str
     columns: tuple[int, ...]
     given: Given = field(default_factory=dict)
+    handle_unknown: str = "warn"
 
     @cached_property
     def shown(self) -> Schema:
@@ -195,7 +198,7 @@ class View:
 
     def encode(self, X: Any) -> Array:
         """Encode a table of the columns asked about; absent columns are missing; (rows, all)."""
-        part = encode_some(X, self.shown)
+        part = encode_some(X, self.shown, self.handle_unknown)
         values = np.full((len(part), len(self.schema)), np.nan)
         values[:, list(self.columns)] = part
         return values

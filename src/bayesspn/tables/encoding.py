@@ -7,12 +7,15 @@ except for times finer than a float can hold (see `bayesspn.tables.times`).
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Hashable, Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from bayesspn.arrays import Array
+from bayesspn.numerics.checks import levels_to_user
 from bayesspn.tables.cells import BoolArray, Cells, Scalar, TableError, shorten
 from bayesspn.tables.dtypes import DEFAULT_DTYPES, category_content, number_type
 from bayesspn.tables.frames import Table, build_frame, open_table
@@ -28,7 +31,7 @@ from bayesspn.tables.times import (
 LARGEST_INTEGER = 2**53
 
 
-def encode(table: Any, schema: Schema) -> Array:
+def encode(table: Any, schema: Schema, handle_unknown: str = "error") -> Array:
     """Encode a table.
 
     Parameters
@@ -36,6 +39,9 @@ def encode(table: Any, schema: Schema) -> Array:
     table : array or frame of shape (rows, columns)
         Frames are matched by column name, in any order; arrays by position.
     schema : Schema
+    handle_unknown : {"error", "warn", "ignore"}, default="error"
+        What is done about categories that the schema does not have: they are refused, or taken as
+        missing, with a warning that names them or without.
 
     Returns
     -------
@@ -52,12 +58,30 @@ def encode(table: Any, schema: Schema) -> Array:
     """
     opened = open_table(table)
     values = np.empty((opened.n_rows, len(schema)), order="F")  # written and read by column
+    unknown: dict[Hashable, tuple[Scalar, ...]] | None = {} if handle_unknown != "error" else None
     for target, source in enumerate(_match_columns(opened, schema)):
-        values[:, target] = _encode_column(opened.read(source), schema.columns[target])
+        column = schema.columns[target]
+        values[:, target] = _encode_column(opened.read(source), column, unknown)
+    if unknown and handle_unknown == "warn":
+        warn_of_unknown(unknown)
     return values
 
 
-def encode_some(table: Any, schema: Schema) -> Array:
+def warn_of_unknown(unknown: Mapping[Hashable, tuple[Scalar, ...]]) -> None:
+    """Warn, once, of categories that were not learned from, by column."""
+    named = "; ".join(
+        f"column {shorten(name)}: {list_some(values, 4).removeprefix('known are ')}"
+        for name, values in unknown.items()
+    )
+    warnings.warn(
+        f"unknown categories are taken as missing ({named}); handle_unknown='error' refuses them, "
+        "'ignore' says nothing",
+        UserWarning,
+        stacklevel=levels_to_user(),
+    )
+
+
+def encode_some(table: Any, schema: Schema, handle_unknown: str = "warn") -> Array:
     """Encode a table that may lack columns, which count as missing; see `encode`.
 
     Examples
@@ -70,9 +94,10 @@ def encode_some(table: Any, schema: Schema) -> Array:
     opened = open_table(table)
     present = [place for place, name in enumerate(schema.names) if name in opened.names]
     if not opened.named or not present:
-        return encode(table, schema)
+        return encode(opened, schema, handle_unknown)
     values = np.full((opened.n_rows, len(schema)), np.nan)
-    values[:, present] = encode(table, Schema(tuple(schema.columns[k] for k in present)))
+    some = Schema(tuple(schema.columns[k] for k in present))
+    values[:, present] = encode(opened, some, handle_unknown)
     return values
 
 
@@ -99,11 +124,14 @@ def _match_columns(table: Table, schema: Schema) -> list[int]:
     return [positions[name] for name in schema.names]
 
 
-def _encode_column(cells: Cells, column: ColumnSchema) -> Array:
+def _encode_column(
+    cells: Cells, column: ColumnSchema, unknown: dict[Hashable, tuple[Scalar, ...]] | None
+) -> Array:
+    """Encode one column; unknown categories are added to ``unknown``, or refused without it."""
     if cells.missing.all():
         return np.full(len(cells.missing), np.nan)  # of whatever type it is
     if column.kind == "category":
-        return _encode_categories(cells, column)
+        return _encode_categories(cells, column, unknown)
     if column.timed:
         return _encode_times(cells, column)
     values = numbers(cells)
@@ -166,7 +194,9 @@ def _number_levels(cells: Cells, levels: tuple[Scalar, ...]) -> Array:
     return np.array([np.nan if isinstance(level, str) else float(level) for level in levels])
 
 
-def _encode_categories(cells: Cells, column: ColumnSchema) -> Array:
+def _encode_categories(
+    cells: Cells, column: ColumnSchema, unknown: dict[Hashable, tuple[Scalar, ...]] | None
+) -> Array:
     codes: dict[Any, float] = {value: float(k) for k, value in enumerate(column.categories)}
     if cells.levels is None:
         # by hashing: sorting millions of cells takes ten times as long
@@ -177,7 +207,9 @@ def _encode_categories(cells: Cells, column: ColumnSchema) -> Array:
     lookup = np.array([*(codes.get(value, np.nan) for value in values), np.nan])
     encoded = lookup[np.where(cells.missing, -1, positions)]
     unseen = np.flatnonzero(np.isnan(encoded) & ~cells.missing)
-    if unseen.size:
+    if unseen.size and unknown is not None:
+        unknown[cells.name] = tuple(values[int(k)] for k in pd.unique(positions[unseen]))
+    elif unseen.size:
         value = shorten(values[int(positions[unseen[0]])])
         raise TableError(
             f"column {shorten(cells.name)}, row {unseen[0]}: {value} is not among its categories; "
