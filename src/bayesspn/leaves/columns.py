@@ -90,6 +90,13 @@ class Column:
         least = 0.0 if positive else -_LARGEST
         return max(low - width, least), min(high + width, _LARGEST)
 
+    @property
+    def atoms(self) -> Array:
+        """Values with point masses, ascending; shape (atoms,)."""
+        if "atoms" not in self.families:
+            return np.empty(0)
+        return self.constants[self.families.index("atoms")][:-1]
+
     def features(self, number: int, values: Array) -> tuple[Array, Array]:
         """Statistics T (values, t) and log base measure h (values,), −inf off the support."""
         family, constants = self.likelihoods[number], self.constants[number]
@@ -151,7 +158,7 @@ def describe_column(
         infinite = distinct[np.isinf(distinct)][0]
         raise ValueError(f"column {name!r}: value {infinite:g} is infinite; use NaN for missing")
     categories = 0
-    if any(family.one_hot for family in likelihoods):
+    if any(family.one_hot and family.measure == "discrete" for family in likelihoods):
         categories = _count_categories(name, distinct, n_categories)
     for family in likelihoods:
         outside = family.invalid(distinct, categories)
@@ -195,6 +202,8 @@ def _check_families(name: str, families: tuple[str, ...]) -> None:
             raise ValueError(
                 f"column {name!r}: unknown family {family!r}; known are {sorted(FAMILIES)}"
             )
+    if families == ("atoms",):
+        raise ValueError(f"column {name!r}: atoms need a density beside them, such as gaussian")
     if len({FAMILIES[family].measure for family in families}) > 1:
         raise ValueError(
             f"column {name!r}: {', '.join(families)} mix probability masses and densities; "
@@ -274,7 +283,8 @@ class Leaves:
         members: dict[tuple[str, int], list[tuple[int, int]]] = {}
         for d, column in enumerate(self.columns):
             for m, family in enumerate(column.likelihoods):
-                width = column.n_categories if family.one_hot else 0
+                # atoms are the column's own, categories the codes of all
+                width = (column.n_categories or len(column.constants[m])) if family.one_hot else 0
                 members.setdefault((family.name, width), []).append((d, m))
         return tuple(self._group(name, pairs) for (name, _), pairs in sorted(members.items()))
 

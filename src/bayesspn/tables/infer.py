@@ -6,8 +6,8 @@ values                                                        kind      families
 booleans                                                      binary    bernoulli
 text                                                          category  categorical, sorted values
 a categorical type                                            category  categorical, as declared
-whole numbers: only 0 and 1                                   category  categorical, these values
-whole numbers from 0 on: up to 20 different, twice each or so category  categorical, these values
+whole numbers: only two, or one                               category  categorical, these values
+whole numbers in a range of at most 20, twice each or so      integer   by sign, resolution 1
 whole numbers from 0 on, 0 occurs, median ≤ 10, none > 1000   count     poisson, geometric
 other whole numbers                                           integer   by sign, resolution 1
 other numbers                                                 real      by sign
@@ -16,9 +16,11 @@ lengths of time                                               duration  by sign
 ============================================================= ========= ===========================
 
 By sign: gaussian alone if some value is negative; gaussian and exponential if some are 0; gaussian
-and lognormal if all are positive. Whole numbers in a column of floats count as whole: pandas turns
-integers with missing cells into floats. Poisson leaves are for counts near zero only: their spread
-is tied to their mean, which is far too narrow for an income and too rigid for an age.
+and lognormal if all are positive; and atoms, wherever values recur far more often than those around
+them: zeros, round numbers, all of the values if they are few. Whole numbers in a column of floats
+count as whole: pandas turns integers with missing cells into floats. Poisson leaves are for counts
+near zero only: their spread is tied to their mean, which is far too narrow for an income and too
+rigid for an age.
 
 A constant column is allowed: text and whole numbers get a single category, other numbers Gaussian
 leaves around the value. Identifiers are refused, since there is nothing to learn from them: text
@@ -29,15 +31,24 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from bayesspn.arrays import Array
+import numpy as np
+
+from bayesspn.arrays import Array, IntArray
+from bayesspn.leaves.atoms import find_atoms
+from bayesspn.leaves.grids import read_grid
 from bayesspn.tables.cells import TableError, shorten
 from bayesspn.tables.encoding import encode
 from bayesspn.tables.frames import open_table
 from bayesspn.tables.schema import ColumnSchema, Schema
 from bayesspn.tables.surveys import MOST_TEXT_CATEGORIES, ColumnSurvey, survey_cells
 
-_MOST_INTEGER_CATEGORIES = 20
+_SMALL_RANGE = 20
 _FEWEST_IDENTIFIERS = 50
+
+#: Zeros that make an atom where there are too many values to remember.
+_FEWEST_ZEROS = 5
+_LEAST_SHARE = 0.02
+
 _LARGEST_COUNT = 1_000
 _LARGEST_MEDIAN_COUNT = 10
 
@@ -125,6 +136,8 @@ def infer_column(survey: ColumnSurvey) -> ColumnSchema:
     families = _families_from(survey.lowest)
     if survey.content == "durations":
         return ColumnSchema(name, "duration", families, resolution=survey.step, dtype=dtype)
+    if _recurs(survey):
+        families = (*families, "atoms")
     if not survey.whole:
         return ColumnSchema(name, "real", families, dtype=dtype)
     if _are_categories(survey):
@@ -132,7 +145,8 @@ def infer_column(survey: ColumnSurvey) -> ColumnSchema:
         return ColumnSchema(name, "category", categories=categories, dtype=dtype)
     # up to this limit all different values are known, and so is the median
     small = survey.lowest == 0 and survey.highest <= _LARGEST_COUNT
-    if small and survey.median <= _LARGEST_MEDIAN_COUNT:
+    few = survey.highest < _SMALL_RANGE and "atoms" in families
+    if small and not few and survey.median <= _LARGEST_MEDIAN_COUNT:
         return ColumnSchema(name, "count", dtype=dtype)
     return ColumnSchema(name, "integer", families, dtype=dtype)
 
@@ -159,16 +173,29 @@ def _are_categories(survey: ColumnSurvey) -> bool:
     n_distinct = survey.distinct.size
     if n_distinct == 2 and (survey.lowest, survey.highest) == (0.0, 1.0):
         return True
-    return (
-        survey.lowest >= 0
-        and 0 < n_distinct <= _MOST_INTEGER_CATEGORIES
-        and 2 * n_distinct <= survey.observed  # values that hardly recur are measurements
-    )
+    # values that hardly recur are measurements
+    return survey.lowest >= 0 and 0 < n_distinct <= 2 and 2 * n_distinct <= survey.observed
+
+
+def _recurs(survey: ColumnSurvey) -> bool:
+    """Whether some numbers recur far more often than those around them."""
+    if not survey.distinct.size:
+        return survey.zeros >= max(_FEWEST_ZEROS, _LEAST_SHARE * survey.observed)
+    return _has_atoms(survey.distinct, survey.counts, 1.0 if survey.whole else None)
+
+
+def _has_atoms(distinct: Array, counts: IntArray, step: float | None) -> bool:
+    """Whether some values are to have atoms; their precision may be known."""
+    times = counts.astype(np.float64)
+    width = read_grid(distinct, times).step if step is None else step
+    return bool(find_atoms(distinct, times, width).size)
 
 
 def families_by_sign(values: Array) -> tuple[str, ...]:
     """Likelihood families that suit continuous values."""
-    return _families_from(float(values.min()))
+    families = _families_from(float(values.min()))
+    recurs = _has_atoms(*np.unique(values, return_counts=True), None)
+    return (*families, "atoms") if recurs else families
 
 
 def _families_from(lowest: float) -> tuple[str, ...]:

@@ -65,7 +65,7 @@ def suitable_families(kind: str) -> tuple[str, ...]:
     def suits(name: str) -> bool:
         family = FAMILIES[name]
         if kind in ("binary", "category"):
-            return family.one_hot
+            return family.one_hot and family.measure == "discrete"
         if kind == "count":
             return family.measure == "discrete" and not family.one_hot
         return family.measure == "continuous"
@@ -201,6 +201,8 @@ class ColumnSchema:
             raise self._wrong(
                 "families", f"a {self.kind} column takes one or more of {', '.join(suitable)}"
             )
+        if families == ("atoms",):
+            raise self._wrong("families", "atoms need a density beside them: add gaussian")
         object.__setattr__(self, "families", families)
 
     def _check_categories(self) -> None:
