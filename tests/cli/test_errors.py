@@ -82,7 +82,7 @@ def test_unknown_categories_are_named_once_and_passed(run, command, monkeypatch)
     monkeypatch.setattr("bayesspn.cli.rows.ROWS_TOGETHER", 2)
     text = "sex,age,income,job,ill\n" + "X,3,,,\n" * 5
     result = run(command, "@m.bspn", "-", input=text)
-    told = [line for line in result.stderr.splitlines() if "unknown categories" in line]
+    told = [line for line in result.stderr.splitlines() if "unknown values" in line]
     assert len(told) == 1
     assert "column 'sex': 'X'" in told[0]
 

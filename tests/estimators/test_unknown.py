@@ -21,7 +21,7 @@ from bayesspn.questions.events import QuestionError
 from bayesspn.tables import TableError
 
 SMALL = {"chains": 1, "burn_in": 5, "draws": 4, "thin": 1, "random_state": 0}
-UNKNOWN = "unknown categories are taken as missing .*'city'.*'Bern', 'Genf'"
+UNKNOWN = "unknown values are taken as missing .*'city'.*'Bern', 'Genf'"
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -99,3 +99,17 @@ def test_questions_and_learning_refuse_them(table, new):
         model.partial_fit(new)
     with pytest.raises(TableError, match="not among its categories"):
         BayesianSPN(schema=model.schema_, **SMALL).fit(new)
+
+
+def test_numbers_of_another_kind_pass():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"n": rng.integers(10, 99, 60), "visits": rng.poisson(3, 60) * 7})
+    model = BayesianSPN(**SMALL).fit(table)
+    assert [column.kind for column in model.schema_][0] == "integer"
+    assert np.isfinite(model.score_samples(pd.DataFrame({"n": [40.5], "visits": [7]}))).all()
+    flags = pd.DataFrame({"flag": [True, False] * 20})
+    model = BayesianSPN(**SMALL).fit(flags)
+    with pytest.warns(UserWarning, match=r"unknown values .*'flag': 2\.0"):
+        assert model.score_samples(pd.DataFrame({"flag": [2, 1]}))[0] == pytest.approx(
+            0.0, abs=1e-6
+        )

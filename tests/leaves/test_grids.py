@@ -91,3 +91,10 @@ def test_bounds_hold_everything_beyond():
     assert grid.interval(3.0) == (2.75, math.inf)
     assert grid.interval(3.5) is None
     assert grid.holding(-4.0, 2.0).low == -4.0
+
+
+def test_few_values_end_where_they_are_common():
+    ratings = grid_of(np.repeat([1.0, 2.0, 3.0, 4.0, 5.0], [1, 5, 20, 70, 90]), step=1.0)
+    assert (ratings.low, ratings.high) == (1.0, 5.0)
+    beds = grid_of(np.repeat([2.0, 3.0, 4.0, 5.0, 6.0], [60, 70, 20, 5, 1]), step=1.0)
+    assert (beds.low, beds.high) == (2.0, math.inf)

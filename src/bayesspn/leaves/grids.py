@@ -44,6 +44,9 @@ _EPSILON = float(np.finfo(float).eps)
 _MOST_VALUES = 100
 _FEWEST_EACH = 3
 
+#: So few values of a regular grid may end where they are common.
+_FEW_VALUES = 20
+
 #: Values of a column without a grid recur if they occur so often, and have so large a share.
 _FEWEST_OF_ATOM = 5
 _LEAST_SHARE = 0.01
@@ -232,7 +235,8 @@ def read_grid(
     """Find the grid of a column, and the values possible.
 
     Positive values stay positive, from the smallest positive value on the grid; values from 0 on
-    stay there, and shares, fractions between 0 and 1, up to 1.
+    stay there, and shares, fractions between 0 and 1, up to 1. Few values end where they are
+    common, as ratings from 1 to 5 do.
 
     Parameters
     ----------
@@ -256,11 +260,27 @@ def read_grid(
     atoms = tuple(distinct[often].tolist()) if origin is None and not stated else ()
     first, last = float(distinct[0]), float(distinct[-1])
     whole = step == 1.0 and origin == 0.0
+    ends = _piled_ends(counts) if origin is not None else (False, False)
+    if low is None and ends[0]:
+        low = first
+    if high is None and ends[1]:
+        high = last
     if low is None:
         low = -math.inf if first < 0 else 0.0 if first == 0 else _least(first, step, origin)
     if high is None:
         high = 1.0 if first >= 0 and last <= 1 and not whole else math.inf
     return Grid(step, origin, (), atoms, low, high)
+
+
+def _piled_ends(counts: Array) -> tuple[bool, bool]:
+    """Whether few values end where they are common, as ratings from 1 to 5 do.
+
+    Values that thin out towards an end may go on beyond it.
+    """
+    if not 2 < len(counts) <= _FEW_VALUES or counts.sum() < _FEWEST_EACH * len(counts):
+        return False, False
+    common = 0.5 * counts.sum() / len(counts)
+    return bool(counts[0] >= common), bool(counts[-1] >= common)
 
 
 def _least(first: float, step: float, origin: float | None) -> float:

@@ -40,8 +40,8 @@ def encode(table: Any, schema: Schema, handle_unknown: str = "error") -> Array:
         Frames are matched by column name, in any order; arrays by position.
     schema : Schema
     handle_unknown : {"error", "warn", "ignore"}, default="error"
-        What is done about categories that the schema does not have: they are refused, or taken as
-        missing, with a warning that names them or without.
+        What is done about values that the schema does not have, categories as a rule: they are
+        refused, or taken as missing, with a warning that names them or without.
 
     Returns
     -------
@@ -68,13 +68,13 @@ def encode(table: Any, schema: Schema, handle_unknown: str = "error") -> Array:
 
 
 def warn_of_unknown(unknown: Mapping[Hashable, tuple[Scalar, ...]]) -> None:
-    """Warn, once, of categories that were not learned from, by column."""
+    """Warn, once, of values that a model knows nothing of, by column."""
     named = "; ".join(
         f"column {shorten(name)}: {list_some(values, 4).removeprefix('known are ')}"
         for name, values in unknown.items()
     )
     warnings.warn(
-        f"unknown categories are taken as missing ({named}); handle_unknown='error' refuses them, "
+        f"unknown values are taken as missing ({named}); handle_unknown='error' refuses them, "
         "'ignore' says nothing",
         UserWarning,
         stacklevel=levels_to_user(),
@@ -135,22 +135,33 @@ def _encode_column(
     if column.timed:
         return _encode_times(cells, column)
     values = numbers(cells)
+    wrong, problem = np.zeros(len(values), dtype=bool), ""
     if column.kind == "binary":
-        _refuse(cells, ~np.isin(values, (0.0, 1.0)), "is neither true nor false", column.kind)
-    elif column.whole:
-        _refuse(cells, values != np.floor(values), "is not a whole number", column.kind)
-    return values
+        wrong, problem = ~np.isin(values, (0.0, 1.0)), "is neither true nor false"
+    elif column.kind == "count" or (column.whole and unknown is None):
+        # a model of whole numbers has a density between them, one of counts has not
+        wrong, problem = values != np.floor(values), "is not a whole number"
+    wrong &= ~cells.missing
+    if not wrong.any():
+        return values
+    if unknown is None:
+        raise _refusal(cells, wrong, problem, column.kind)
+    unknown[cells.name] = tuple(pd.unique(values[wrong]).tolist())
+    return np.where(wrong, np.nan, values)
 
 
 def _refuse(cells: Cells, wrong: BoolArray, problem: str, kind: str) -> None:
     """Raise an error that names the first wrong cell, if there is one."""
-    rows = np.flatnonzero(wrong & ~cells.missing)
-    if rows.size:
-        value = shorten(cells.as_objects()[rows[0]])
-        raise TableError(
-            f"column {shorten(cells.name)}, row {rows[0]}: {value} {problem}; correct it, make it "
-            f"missing, or change the column's kind ({kind})"
-        )
+    if (wrong & ~cells.missing).any():
+        raise _refusal(cells, wrong & ~cells.missing, problem, kind)
+
+
+def _refusal(cells: Cells, wrong: BoolArray, problem: str, kind: str) -> TableError:
+    row = int(np.flatnonzero(wrong)[0])
+    return TableError(
+        f"column {shorten(cells.name)}, row {row}: {shorten(cells.as_objects()[row])} {problem}; "
+        f"correct it, make it missing, or change the column's kind ({kind})"
+    )
 
 
 def numbers(cells: Cells) -> Array:
