@@ -95,7 +95,7 @@ def _package(name: str) -> Path:
     return Path(found.origin).parent if found is not None and found.origin else Path()
 
 
-def _agreement(model: BayesianSPN, column: ColumnSchema, values: np.ndarray) -> float:
+def _agreement(model: BayesianSPN, column: ColumnSchema, values: list[Any]) -> float:
     """Largest difference between answers that must agree, for values that occur."""
     worst = 0.0
     ordered = column.kind not in ("category", "binary")
@@ -150,7 +150,7 @@ def _outside(column: ColumnSchema, cells: pd.Series, drawn: pd.Series) -> int:
     if column.kind in ("category", "binary"):
         return int((~drawn.isin(cells.unique())).sum())
     low = 0.0 if cells.min() >= 0 else -np.inf
-    high = 1.0 if 0 <= cells.min() and cells.max() <= 1 else np.inf
+    high = 1.0 if cells.min() >= 0 and cells.max() <= 1 else np.inf
     wrong = (drawn < low) | (drawn > high) | ((cells.min() > 0) & (drawn <= 0))
     decimals = max(len(repr(float(value)).partition(".")[2]) for value in cells.unique())
     if decimals <= 4:
@@ -176,13 +176,15 @@ def _imputation(table: pd.DataFrame, schema: Any, parameters: dict[str, Any]) ->
             errors = float((guess != truth).mean()), float((truth != usual).mean())
         else:
             usual = holes[column.name].mean()
-            errors = tuple(
-                float(np.sqrt(((truth - other) ** 2).mean())) for other in (guess, usual)
-            )
+            errors = _root_mean_square(truth - guess), _root_mean_square(truth - usual)
         # half an error among so few cells is noise
         noise = 0.5 / len(truth) if column.kind in ("category", "binary") else 0.0
-        ratios[column.name] = (errors[0] + noise) / (errors[1] + noise) if errors[1] else 1.0
+        ratios[str(column.name)] = (errors[0] + noise) / (errors[1] + noise) if errors[1] else 1.0
     return ratios
+
+
+def _root_mean_square(errors: pd.Series) -> float:
+    return float(np.sqrt((errors**2).mean()))
 
 
 def _unknown_pass(table: pd.DataFrame, model: BayesianSPN, parameters: dict[str, Any]) -> bool:
@@ -215,7 +217,7 @@ def examine(name: str, table: pd.DataFrame, parameters: dict[str, Any]) -> list[
                 _agreement(model, column, values),
                 _frequency(model, column, cells) if recorded else 0.0,
                 _outside(column, cells, drawn[column.name].dropna()),
-                imputed.get(column.name, 0.0),
+                imputed.get(str(column.name), 0.0),
             )
         )
     passed = "" if _unknown_pass(table, model, parameters) else "; unknown values do NOT pass"

@@ -194,12 +194,20 @@ def test_missing_values_say_nothing(value):
 
 
 def test_missing_in_text_says_nothing_and_contradicts_values():
-    assert read_event("age is missing", SCHEMA) == {}
+    assert read_given("age is missing", SCHEMA) == {}
     assert read_given("age IS NOT NULL and visits = 2", SCHEMA) == {5: 2.0}
     assert pairs(read_event("age is not missing and age > 2", SCHEMA)[0]) == [(2.5, INF)]
     for text in ("age is missing and age > 3", "age is null, age is not null"):
         with pytest.raises(QuestionError, match="contradict each other"):
-            read_event(text, SCHEMA)
+            read_given(text, SCHEMA)
+
+
+@pytest.mark.parametrize("text", ["age is missing", "visits > 3 and age is not null", "age is NA"])
+def test_whether_a_cell_is_missing_has_no_probability(text):
+    with pytest.raises(QuestionError, match="has no probability: the model is of what cells hold"):
+        read_event(text, SCHEMA)
+    with pytest.raises(QuestionError, match="has no probability"):
+        read_question(f"{text} | sex == F", SCHEMA)
 
 
 @pytest.mark.parametrize(

@@ -73,7 +73,11 @@ def test_probabilities_of_a_partition_add_up(model):
     pieces = [model.probability(f"visits == {k}", given="size > 1") for k in range(60)]
     assert sum(pieces) + model.probability("visits >= 60", given="size > 1") == pytest.approx(1)
     assert model.probability("size > 3 and size < 2") == 0
-    assert model.probability("size is missing") == pytest.approx(1)
+    with pytest.raises(QuestionError, match="'size is missing' has no probability"):
+        model.probability("size is missing")
+    assert model.probability("size > 1 | price is missing") == pytest.approx(
+        model.probability("size > 1")
+    )
 
 
 def test_what_is_given_of_the_same_column_cuts_it(model, oracle):

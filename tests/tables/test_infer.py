@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import decimal
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -160,3 +161,19 @@ def test_all_libraries_infer_the_same_from_the_same_table():
     assert infer_schema(pl.DataFrame(columns).to_arrow()) == expected
     rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
     assert infer_schema(rows) == expected
+
+
+def test_all_columns_of_identifiers_are_named_at_once():
+    names = [f"n{k}" for k in range(60)]
+    table = pd.DataFrame({"name": names, "x": np.arange(60.0) / 7, "mail": names})
+    with pytest.raises(TableError, match="columns 'name', 'mail' have nearly as many different"):
+        infer_schema(table)
+
+
+def test_row_numbers_are_warned_of():
+    table = pd.DataFrame({"id": np.arange(60), "x": np.tile([0.5, 1.5, 2.75], 20)})
+    with pytest.warns(UserWarning, match="column 'id' looks like row numbers"):
+        infer_schema(table)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        infer_schema(table.assign(id=table["id"] * 2))

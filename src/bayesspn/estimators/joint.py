@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import warnings
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from bayesspn.files.estimators import save_estimator
 from bayesspn.graphs import RegionGraph
 from bayesspn.leaves.columns import Leaves, widen_ranges
 from bayesspn.model.generative import Model
+from bayesspn.numerics.checks import levels_to_user
 from bayesspn.prediction.posterior import Posterior, merge_chains
 from bayesspn.questions.interface import Conditional
 from bayesspn.questions.views import View
@@ -108,6 +110,12 @@ class JointEstimator(Diagnosed, BaseEstimator):
     def _learn(self, table: TrainingTable) -> None:
         """Sample the posterior given a table, and keep what was learned."""
         self.__dict__.pop("selection_", None)  # of an earlier fit
+        if table.shape[0] == 1:
+            warnings.warn(
+                "the table has a single row, from which next to nothing can be learned",
+                UserWarning,
+                stacklevel=levels_to_user(),
+            )
         self.graph_ = self._find_graph(table)
         model = build_model(self.graph_, Priors.of(self), table.schema, table.sample)
         rows = table.encode(model.leaves)

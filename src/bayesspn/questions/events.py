@@ -55,7 +55,7 @@ def read_event(event: str | Mapping[Hashable, Any], schema: Schema) -> dict[int,
     Parameters
     ----------
     event : str or mapping of column names to values
-        Columns that are said to be missing, or not to be, are not restricted.
+        Columns that a mapping says are missing are not restricted.
     schema : Schema
 
     Returns
@@ -76,8 +76,10 @@ def read_event(event: str | Mapping[Hashable, Any], schema: Schema) -> dict[int,
     {0: ValueSet([29.5, inf]), 1: ValueSet({0} ∪ {1})}
     """
     clauses = _read_clauses(event, schema, "an event")
-    if isinstance(event, str) and not clauses:
-        raise QuestionError("the event is empty; write one such as 'age > 30'")
+    if isinstance(event, str):
+        if not clauses:
+            raise QuestionError("the event is empty; write one such as 'age > 30'")
+        _refuse_missing(clauses)
     return {
         position: _combine(of_column, schema.columns[position], exact=False)
         for position, of_column in _group(clauses).items()
@@ -128,11 +130,24 @@ def read_question(
     clauses, given = parse_text(text, schema)
     if not clauses:
         raise QuestionError("the event is empty; write one such as 'age > 30 | sex == F'")
+    _refuse_missing(clauses)
     event = {
         position: _combine(of_column, schema.columns[position], exact=False)
         for position, of_column in _group(clauses).items()
     }
     return event, _given_sets(given or [], schema)
+
+
+def _refuse_missing(clauses: list[Clause]) -> None:
+    """Refuse to tell the probability that a cell is missing, which the model knows nothing of."""
+    told = {clause.position for clause in clauses if clause.test not in ("missing", "not missing")}
+    for clause in clauses:
+        if clause.position not in told:
+            raise QuestionError(
+                f"{clause.text!r} has no probability: the model is of what cells hold, not of "
+                "whether they are missing; give it after the bar '|' to say that it is unknown, or "
+                "add a column of whether the cell is missing and fit again"
+            )
 
 
 def _read_clauses(question: object, schema: Schema, what: str) -> list[Clause]:

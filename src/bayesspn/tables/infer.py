@@ -29,6 +29,8 @@ with more than 1,000 different values, or 50 or more cells of which over 90 % di
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Hashable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,6 +38,7 @@ import numpy as np
 from bayesspn.arrays import Array, IntArray
 from bayesspn.leaves.atoms import find_atoms
 from bayesspn.leaves.grids import read_grid
+from bayesspn.numerics.checks import levels_to_user
 from bayesspn.tables.cells import TableError, shorten
 from bayesspn.tables.encoding import encode
 from bayesspn.tables.frames import open_table
@@ -51,6 +54,14 @@ _LEAST_SHARE = 0.02
 
 _LARGEST_COUNT = 1_000
 _LARGEST_MEDIAN_COUNT = 10
+
+
+class Identifiers(TableError):
+    """A column of identifiers, from which there is nothing to learn."""
+
+    def __init__(self, column: Hashable, message: str) -> None:
+        super().__init__(message)
+        self.column = column
 
 
 def infer_schema(table: Any) -> Schema:
@@ -77,12 +88,42 @@ def infer_schema(table: Any) -> Schema:
         raise TableError(f"Found array with 0 feature(s) {shape}.")
     if not opened.n_rows:
         raise TableError(f"Found array with 0 sample(s) {shape}.")
-    return Schema(
-        tuple(
-            infer_column(survey_cells(cells))
-            for cells in map(opened.read, range(len(opened.names)))
+    return infer_columns([survey_cells(opened.read(k)) for k in range(len(opened.names))])
+
+
+def infer_columns(surveys: Sequence[ColumnSurvey]) -> Schema:
+    """Schema of columns that have been surveyed; those that cannot be used are all named."""
+    columns, refused = [], []
+    for survey in surveys:
+        try:
+            columns.append(infer_column(survey))
+        except Identifiers as error:
+            refused.append(error)
+    if len(refused) == 1:
+        raise refused[0]
+    if refused:
+        names = ", ".join(shorten(error.column) for error in refused)
+        raise TableError(
+            f"columns {names} have nearly as many different values as cells, as identifiers do; "
+            "drop them, or declare their categories (a categorical type, or their schema) if they "
+            "are none"
         )
-    )
+    numbered = [survey.name for survey in surveys if _numbers_rows(survey)]
+    if numbered:
+        warnings.warn(
+            f"column {', '.join(map(shorten, numbered))} looks like row numbers: every whole "
+            "number of a range, once; drop it if it says nothing about the row",
+            UserWarning,
+            stacklevel=levels_to_user(),
+        )
+    return Schema(tuple(columns))
+
+
+def _numbers_rows(survey: ColumnSurvey) -> bool:
+    if survey.content != "numbers" or not survey.whole or survey.observed < _FEWEST_IDENTIFIERS:
+        return False
+    once = survey.distinct.size in (0, survey.observed)
+    return once and survey.highest - survey.lowest + 1 == survey.observed
 
 
 class EncodedTable(NamedTuple):
@@ -161,10 +202,11 @@ def _infer_categories(survey: ColumnSurvey) -> ColumnSchema:
     identifiers = n_cells >= _FEWEST_IDENTIFIERS and len(levels) > 0.9 * n_cells
     if identifiers or len(levels) > MOST_TEXT_CATEGORIES:
         number = f"{len(levels):,}" + (" or more" if survey.cut else "")
-        raise TableError(
+        raise Identifiers(
+            name,
             f"column {shorten(name)} has {number} different values in {n_cells:,} "
             f"cells, such as {shorten(levels[0])}; drop it, or declare its categories (a "
-            "categorical type, or its schema) if they are no identifiers"
+            "categorical type, or its schema) if they are no identifiers",
         )
     return ColumnSchema(name, "category", categories=tuple(sorted(levels, key=str)), dtype=dtype)
 

@@ -24,6 +24,7 @@ import dataclasses
 import os
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -171,7 +172,7 @@ class ColumnSchema:
         """Whether values are modelled by densities, and recorded values stand for intervals."""
         return not self.coded and self.kind != "count"
 
-    @property
+    @cached_property
     def grid(self) -> Grid:
         """Which values are recorded, as far as it is known, of a continuous column."""
         origin = self.origin
