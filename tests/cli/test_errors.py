@@ -71,9 +71,12 @@ def test_tables_that_do_not_suit_the_model(run, command, text, message):
 
 def test_errors_say_where_their_rows_begin(run, monkeypatch):
     monkeypatch.setattr("bayesspn.cli.rows.ROWS_TOGETHER", 2)
-    text = "sex,age,income,job,ill\n" + "F,3,,,\n" * 3 + "F,3.5,,,\n"
+    text = "sex,age,income,job,ill\n" + "F,3,,,\n" * 3 + "F,3,inf,,\n"
     result = run("score", "@m.bspn", "-", "-o", "s.csv", input=text, code=1)
-    one_sentence(result, "standard input: counting from row 2 on: column 'age', row 1: 3.5")
+    one_sentence(
+        result,
+        "standard input: counting from row 2 on: column 'income', row 1: the value is infinite",
+    )
     assert not os.path.exists("s.csv")
 
 

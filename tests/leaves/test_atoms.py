@@ -122,6 +122,7 @@ def test_compiled_pass_equals_oracle(name, seed):
     np.testing.assert_allclose(compiled.log_likelihood(circuit, rows), exact, rtol=1e-6, atol=1e-5)
 
 
+@pytest.mark.filterwarnings("ignore:the chains do not agree")
 def test_frequencies_of_recurring_values_are_met(tmp_path):
     X = table(0, 800)
     model = BayesianSPN(chains=2, burn_in=60, draws=20, thin=2, random_state=0).fit(X)

@@ -22,7 +22,7 @@ _FEW_VALUES = 20
 
 #: Other values are atoms if they occur so often, have so large a share, and occur so many times as
 #: often as a value of their neighbourhood does on average, of so many steps to each side.
-_FEWEST = 5
+_FEWEST = 8
 _LEAST_SHARE = 0.02
 _TIMES = 4.0
 _NEIGHBOURHOOD = 10.0

@@ -38,6 +38,9 @@ _TOLERANCE = 1e-6
 #: Whole numbers beyond which floats have no halves to cut at.
 _LARGEST_WHOLE = 2.0**52
 
+#: Share of the values that may be off a grid: 9.899999 among hundredths.
+_MOST_OFF = 0.02
+
 _EPSILON = float(np.finfo(float).eps)
 
 #: Irregular values are a grid if they are at most so many and occur so often on average.
@@ -306,7 +309,8 @@ def _regular(distinct: Array, step: float | None) -> Found | None:
         return width, None, ()
     steps = (distinct / 2 - distinct[0] / 2) / (width / 2)  # huge values would overflow
     noise = 4.0 * _EPSILON * np.abs(distinct).max() / width
-    if (np.abs(steps - np.rint(steps)) <= _TOLERANCE * (1 + 1e-3 * steps) + noise).all():
+    off = np.abs(steps - np.rint(steps)) > _TOLERANCE * (1 + 1e-3 * steps) + noise
+    if off.mean() <= _MOST_OFF:
         start = float(distinct[0]) / width
         centred = abs(start - round(start)) <= _TOLERANCE + noise
         return width, 0.0 if centred else float(distinct[0]), ()
@@ -333,7 +337,7 @@ def _count_decimals(distinct: Array) -> int | None:
         units = distinct * 10.0**decimals
         if np.abs(units).max() >= 2.0**46:  # beyond, decimals are within the floats' own noise
             return None
-        if (np.abs(units - np.rint(units)) <= 1e-4).all():
+        if (np.abs(units - np.rint(units)) > 1e-4).mean() <= _MOST_OFF:
             return decimals
     return None
 

@@ -17,10 +17,10 @@ lengths of time                                               duration  by sign
 
 By sign: gaussian alone if some value is negative; gaussian and exponential if some are 0; gaussian
 and lognormal if all are positive; and atoms, wherever values recur far more often than those around
-them: zeros, round numbers, all of the values if they are few. Whole numbers in a column of floats
-count as whole: pandas turns integers with missing cells into floats. Poisson leaves are for counts
-near zero only: their spread is tied to their mean, which is far too narrow for an income and too
-rigid for an age.
+them: zeros, round numbers. Few values that all recur have gaussian and atoms. Whole numbers in a
+column of floats count as whole: pandas turns integers with missing cells into floats. Poisson
+leaves are for counts near zero only: their spread is tied to their mean, which is far too narrow
+for an income and too rigid for an age.
 
 A constant column is allowed: text and whole numbers get a single category, other numbers Gaussian
 leaves around the value. Identifiers are refused, since there is nothing to learn from them: text
@@ -49,7 +49,7 @@ _SMALL_RANGE = 20
 _FEWEST_IDENTIFIERS = 50
 
 #: Zeros that make an atom where there are too many values to remember.
-_FEWEST_ZEROS = 5
+_FEWEST_ZEROS = 8
 _LEAST_SHARE = 0.02
 
 _LARGEST_COUNT = 1_000
@@ -177,8 +177,7 @@ def infer_column(survey: ColumnSurvey) -> ColumnSchema:
     families = _families_from(survey.lowest)
     if survey.content == "durations":
         return ColumnSchema(name, "duration", families, resolution=survey.step, dtype=dtype)
-    if _recurs(survey):
-        families = (*families, "atoms")
+    families = _number_families(survey)
     if not survey.whole:
         return ColumnSchema(name, "real", families, dtype=dtype)
     if _are_categories(survey):
@@ -219,25 +218,33 @@ def _are_categories(survey: ColumnSurvey) -> bool:
     return survey.lowest >= 0 and 0 < n_distinct <= 2 and 2 * n_distinct <= survey.observed
 
 
-def _recurs(survey: ColumnSurvey) -> bool:
-    """Whether some numbers recur far more often than those around them."""
-    if not survey.distinct.size:
-        return survey.zeros >= max(_FEWEST_ZEROS, _LEAST_SHARE * survey.observed)
-    return _has_atoms(survey.distinct, survey.counts, 1.0 if survey.whole else None)
+def _number_families(survey: ColumnSurvey) -> tuple[str, ...]:
+    """Likelihood families that suit a column of numbers."""
+    families = _families_from(survey.lowest)
+    if survey.distinct.size:
+        step = 1.0 if survey.whole else None
+        return _with_atoms(families, survey.distinct, survey.counts, step)
+    zeros = survey.zeros >= max(_FEWEST_ZEROS, _LEAST_SHARE * survey.observed)
+    return (*families, "atoms") if zeros else families
 
 
-def _has_atoms(distinct: Array, counts: IntArray, step: float | None) -> bool:
-    """Whether some values are to have atoms; their precision may be known."""
+def _with_atoms(
+    families: tuple[str, ...], distinct: Array, counts: IntArray, step: float | None
+) -> tuple[str, ...]:
+    """Families with atoms beside them, if values recur; their precision may be known."""
     times = counts.astype(np.float64)
     width = read_grid(distinct, times).step if step is None else step
-    return bool(find_atoms(distinct, times, width).size)
+    atoms = find_atoms(distinct, times, width)
+    if atoms.size == len(distinct):
+        # what skewed families have at one value spills over to its neighbours
+        return ("gaussian", "atoms")
+    return (*families, "atoms") if atoms.size else families
 
 
 def families_by_sign(values: Array) -> tuple[str, ...]:
     """Likelihood families that suit continuous values."""
-    families = _families_from(float(values.min()))
-    recurs = _has_atoms(*np.unique(values, return_counts=True), None)
-    return (*families, "atoms") if recurs else families
+    distinct, counts = np.unique(values, return_counts=True)
+    return _with_atoms(_families_from(float(distinct[0])), distinct, counts, None)
 
 
 def _families_from(lowest: float) -> tuple[str, ...]:
