@@ -9,7 +9,7 @@ OLDEST := .oldest
 
 .PHONY: demo compiled test test-long test-oldest package fuzz mutants lint docs transcript pictures \
 	choose-graphs bench bench-scoring bench-small bench-growth bench-quality bench-imputation bench-scaling \
-	table1 table2 figure3 cost rivals results clean
+	table1 table2 figure3 cost plain recovery rivals results sense clean
 
 $(READY): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -42,6 +42,12 @@ docs: $(READY)
 # with DATA=FOLDER of adult.csv and abalone.csv all five tables, else three; takes a while
 transcript: $(READY)
 	$(BIN)/python experiments/transcript.py $(if $(DATA),--data $(DATA))
+
+# answers against tables that ship inside packages, worst first: scikit-learn's, and those of
+# statsmodels and vega_datasets, of which nothing but their files is used
+sense: $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps statsmodels vega_datasets
+	$(BIN)/python experiments/sense.py $(if $(TABLES),--tables $(TABLES))
 
 # compiles the engine once, by random tables through all of it, before many tests need it
 compiled: $(READY)

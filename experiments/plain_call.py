@@ -44,6 +44,7 @@ def run(name: str, seed: int, seconds: float, folder: Path | None) -> dict[str, 
     fitted = time.perf_counter()
     scores = model.score_samples(test)
     plan = model.plan_
+    assert plan is not None
     shape = "·".join(map(str, plan.graph.branching))
     return {
         "data": name,

@@ -23,7 +23,7 @@ from scipy.stats import multivariate_normal, norm
 from sklearn.mixture import BayesianGaussianMixture
 
 from bayesspn import BayesianSPN, RegionGraph, SPNRegressor
-from bayesspn.arrays import Array
+from bayesspn.arrays import Array, IntArray
 
 FRESH = 2_000
 
@@ -46,7 +46,7 @@ def designs() -> Truth:
     steep = rng.uniform(0.5, 4.0, 22)
     noise = 0.3
 
-    def curve(design: Array, speed: Array) -> Array:
+    def curve(design: IntArray, speed: Array) -> Array:
         return 100.0 * steep[design] * speed**4
 
     def draw(rng: np.random.Generator, rows: int) -> pd.DataFrame:
@@ -130,7 +130,7 @@ def tree() -> Truth:
 
     def log_density(table: pd.DataFrame) -> Array:
         values = table.to_numpy()
-        flipped = values[:, 1:] != values[:, parents[1:]]
+        flipped = np.asarray(values[:, 1:] != values[:, parents[1:]])
         return np.asarray(np.where(flipped, np.log(0.15), np.log(0.85)).sum(axis=1) - np.log(2))
 
     return Truth(draw, log_density, continuous=False)

@@ -59,7 +59,6 @@ def test_one_sentence_says_what_is_wrong(run, arguments, message):
         ("sex,age,x\nF,3,1\n", "standard input: column 'x' is not in the schema"),
         ("sex,age\nF,old\n", "standard input: column 'age', row 0: 'old'"),
         ("sex,age\nF\n", "standard input: line 2 has 1 cells, the header has 2"),
-        ("sex\nF\nX\n", "standard input: column 'sex', row 1: 'X'"),
     ],
 )
 @pytest.mark.parametrize("command", ["score", "impute"])
@@ -72,10 +71,23 @@ def test_tables_that_do_not_suit_the_model(run, command, text, message):
 
 def test_errors_say_where_their_rows_begin(run, monkeypatch):
     monkeypatch.setattr("bayesspn.cli.rows.ROWS_TOGETHER", 2)
-    text = "sex,age,income,job,ill\n" + "F,3,,,\n" * 3 + "X,3,,,\n"
+    text = "sex,age,income,job,ill\n" + "F,3,,,\n" * 3 + "F,3,inf,,\n"
     result = run("score", "@m.bspn", "-", "-o", "s.csv", input=text, code=1)
-    one_sentence(result, "standard input: counting from row 2 on: column 'sex', row 1: 'X'")
+    one_sentence(
+        result,
+        "standard input: counting from row 2 on: column 'income', row 1: the value is infinite",
+    )
     assert not os.path.exists("s.csv")
+
+
+@pytest.mark.parametrize("command", ["score", "impute"])
+def test_unknown_categories_are_named_once_and_passed(run, command, monkeypatch):
+    monkeypatch.setattr("bayesspn.cli.rows.ROWS_TOGETHER", 2)
+    text = "sex,age,income,job,ill\n" + "X,3,,,\n" * 5
+    result = run(command, "@m.bspn", "-", input=text)
+    told = [line for line in result.stderr.splitlines() if "unknown values" in line]
+    assert len(told) == 1
+    assert "column 'sex': 'X'" in told[0]
 
 
 def test_tables_without_rows_cannot_be_learned(run):

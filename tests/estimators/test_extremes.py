@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bayesspn import BayesianSPN, SPNRegressor
+from bayesspn import BayesianSPN, SPNClassifier, SPNRegressor
 from bayesspn.leaves.intervals.normal import lognormal_moments
 from bayesspn.prediction.information import mutual_information
 from bayesspn.tables import TableError
@@ -67,8 +67,9 @@ def test_intervals_of_impossible_rows_are_minus_infinity(model):
 @pytest.mark.parametrize("level", [0.001, 0.3, 0.9])
 def test_quantiles_in_far_tails_agree_with_probabilities(level):
     model = BayesianSPN(gamma=0.01, **SMALL).fit(pd.DataFrame({"x": [-0.97, -0.95]}))
-    value = model.quantile("x", level)
-    assert model.probability({"x": (None, value)}) == pytest.approx(level, rel=1e-6)
+    value = model.quantile("x", level)  # on the grid of the two values
+    below, upto = model.probability(f"x < {value!r}"), model.probability(f"x <= {value!r}")
+    assert below * (1 - 1e-9) <= level <= upto * (1 + 1e-9)
 
 
 def test_quantiles_and_modes_tell_neighbours_of_huge_numbers_apart():
@@ -76,7 +77,8 @@ def test_quantiles_and_modes_tell_neighbours_of_huge_numbers_apart():
     model = BayesianSPN(**SMALL).fit(x[:, None])
     low, middle, high = model.quantile("x0", [0.1, 0.5, 0.9])
     assert low < middle < high
-    assert model.probability({"x0": (None, middle)}) == pytest.approx(0.5, abs=0.01)
+    below, upto = model.probability(f"x0 < {middle!r}"), model.probability(f"x0 <= {middle!r}")
+    assert below < 0.5 <= upto < below + 0.4
     assert x.min() - 1 <= model.mode("x0") <= x.max() + 1
 
 
@@ -140,3 +142,26 @@ def test_moments_of_lognormal_leaves_much_wider_than_their_range(deviation, offs
     flat = np.exp(-0.5 * offset**2) / np.sqrt(2 * np.pi) / deviation
     assert first == pytest.approx(2 * flat, rel=3 / deviation + 1e-9)
     assert second == pytest.approx(2 * flat, rel=3 / deviation + 1e-9)
+
+
+def test_a_single_row_is_learned_with_a_warning():
+    with pytest.warns(UserWarning, match="a single row"):
+        BayesianSPN(**SMALL).fit(pd.DataFrame({"x": [1.5], "y": ["a"]}))
+
+
+def test_a_constant_number_is_certain():
+    table = pd.DataFrame({"x": [2.7] * 30, "y": np.arange(30) / 7})
+    model = BayesianSPN(**SMALL).fit(table)
+    assert model.probability("x = 2.7") == pytest.approx(1)
+    assert model.probability("x > 2.7") == model.probability("x < 2.7") == 0
+    assert model.expectation("x") == pytest.approx(2.7)
+    assert model.quantile("x", 0.1) == model.mode("x") == 2.7
+    assert (model.sample(20, random_state=0)["x"] == 2.7).all()
+
+
+@pytest.mark.parametrize("estimator", [SPNRegressor, SPNClassifier])
+def test_missing_targets_are_named(estimator):
+    table = pd.DataFrame({"x": [1.0, 2.0, 3.0, 4.0]})
+    target = pd.Series([0.0, None, 1.0, None], name="price")
+    with pytest.raises(ValueError, match="target 'price' is missing in row 1 and 1 others"):
+        estimator(**SMALL).fit(table, target)

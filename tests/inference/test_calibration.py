@@ -29,15 +29,16 @@ COLUMNS = (
     describe_column("category", np.array([0.0, 2.0]), "categorical"),
     describe_column("real", np.random.default_rng(0).normal(size=30), "gaussian"),
     describe_column("count", np.array([0.0, 3.0]), ("poisson", "geometric")),
+    describe_column("zeros", np.repeat([0.0, 0.5, 1.5], [6, 3, 1]), ("gaussian", "atoms")),
 )
 
 QUERIES = np.array(
     [
-        [1.0, np.nan, np.nan, np.nan],
-        [1.0, 2.0, np.nan, np.nan],
-        [np.nan, np.nan, 0.5, np.nan],
-        [np.nan, np.nan, 0.5, 1.0],
-        [0.0, 1.0, -0.5, 0.0],
+        [1.0, np.nan, np.nan, np.nan, np.nan],
+        [1.0, 2.0, np.nan, np.nan, np.nan],
+        [np.nan, np.nan, 0.5, np.nan, 0.0],
+        [np.nan, np.nan, 0.5, 1.0, np.nan],
+        [0.0, 1.0, -0.5, 0.0, 0.7],
     ]
 )
 

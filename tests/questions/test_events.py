@@ -120,7 +120,8 @@ JAN_31 = pd.Timestamp("2024-01-31").timestamp()
         ("day >= 2024-01-31 12:00", "day", [(JAN_31 + DAY / 2, INF)]),
         ("'2024-01-31 12:00' <= day", "day", [(JAN_31 + DAY / 2, INF)]),
         ("2024-01-31 14:00 +02:00 <= day", "day", [(JAN_31 + DAY / 2, INF)]),
-        ("day >= 1970", "day", [(0, INF)]),
+        ("day >= 1970", "day", [(-DAY / 2, INF)]),
+        ("day < 1970-01-01 06:00", "day", [(-INF, DAY / 2)]),
         ("at >= 2024-01-31", "at", [(JAN_31 - 3600, INF)]),
         ("at >= 2024-01-31T00:00Z", "at", [(JAN_31, INF)]),
         ("wait >= '3 days'", "wait", [(3 * DAY, INF)]),
@@ -174,8 +175,8 @@ def test_text_means_what_it_says(text, name, expected):
         ("stars", 3.0, points(2)),
         ("code", 1, points(0)),
         ("code", 2, points(1)),
-        ("day", (pd.Timestamp("2024-01-31"), None), [(JAN_31, INF)]),
-        ("day", (None, dt.datetime(2024, 1, 31, tzinfo=dt.UTC)), [(-INF, JAN_31)]),
+        ("day", (pd.Timestamp("2024-01-31"), None), [(JAN_31 - DAY / 2, INF)]),
+        ("day", (None, dt.datetime(2024, 1, 31, tzinfo=dt.UTC)), [(-INF, JAN_31 + DAY / 2)]),
         ("day", dt.date(2024, 1, 31), [(JAN_31 - DAY / 2, JAN_31 + DAY / 2)]),
         ("day", ">= 2024-01-31 12:00", [(JAN_31 + DAY / 2, INF)]),
         ("at", (pd.Timestamp("2024-01-31"), None), [(JAN_31 - 3600, INF)]),
@@ -198,12 +199,20 @@ def test_missing_values_say_nothing(value):
 
 
 def test_missing_in_text_says_nothing_and_contradicts_values():
-    assert read_event("age is missing", SCHEMA) == {}
+    assert read_given("age is missing", SCHEMA) == {}
     assert read_given("age IS NOT NULL and visits = 2", SCHEMA) == {5: 2.0}
     assert pairs(read_event("age is not missing and age > 2", SCHEMA)[0]) == [(2.5, INF)]
     for text in ("age is missing and age > 3", "age is null, age is not null"):
         with pytest.raises(QuestionError, match="contradict each other"):
-            read_event(text, SCHEMA)
+            read_given(text, SCHEMA)
+
+
+@pytest.mark.parametrize("text", ["age is missing", "visits > 3 and age is not null", "age is NA"])
+def test_whether_a_cell_is_missing_has_no_probability(text):
+    with pytest.raises(QuestionError, match="has no probability: the model is of what cells hold"):
+        read_event(text, SCHEMA)
+    with pytest.raises(QuestionError, match="has no probability"):
+        read_question(f"{text} | sex == F", SCHEMA)
 
 
 @pytest.mark.parametrize(

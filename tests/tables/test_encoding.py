@@ -460,14 +460,17 @@ def test_drawn_values_are_rounded_to_what_is_recorded():
     assert drawn[0, 0] == 1.7
 
 
-def test_drawn_numbers_are_rounded_to_the_decimals_they_are_recorded_to():
+def test_drawn_numbers_are_rounded_to_the_values_they_are_recorded_as():
     schema = Schema(
         (
-            ColumnSchema("price", "real", resolution=0.01),
-            ColumnSchema("half", "real", resolution=0.5),
-            ColumnSchema("thousands", "real", resolution=1000.0),
+            ColumnSchema("price", "real", resolution=0.01, origin=0.0),
+            ColumnSchema("half", "real", resolution=0.5, origin=0.25),
+            ColumnSchema("thousands", "real", resolution=1000.0, origin=0.0),
             ColumnSchema("unrounded", "real", resolution=0.0123456789),
+            ColumnSchema("bracket", "real", resolution=0.5, values=(0.5, 1.0, 2.5)),
+            ColumnSchema("share", "real", low=0.0, high=1.0),
+            ColumnSchema("positive", "integer", low=1),
         )
     )
-    drawn = np.array([[1.23456, 1.23456, 1234.56, 1.23456]])
-    assert as_recorded(drawn, schema).tolist() == [[1.23, 1.2, 1235.0, 1.23456]]
+    drawn = np.array([[1.23456, 1.23456, 1534.56, 1.23456, 7.0, 1.23456, -1.23456]])
+    assert as_recorded(drawn, schema).tolist() == [[1.23, 1.25, 2000.0, 1.23456, 2.5, 1.0, 1.0]]

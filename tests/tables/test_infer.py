@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import decimal
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -27,7 +28,9 @@ def infer(values, **options):
         (["a", "b", "a"], "category", ("categorical",)),
         ([0, 1], "category", ("categorical",)),
         ([0.0, 1.0, np.nan], "category", ("categorical",)),
-        (list(range(20)) * 2, "category", ("categorical",)),
+        (list(range(20)) * 2, "integer", ("gaussian", "atoms")),
+        ([4, 30, 30, 4], "category", ("categorical",)),
+        ([1, 2, 3] * 4, "integer", ("gaussian", "atoms")),
         (list(range(1, 22)) * 2, "integer", ("gaussian", "lognormal")),
         (list(range(21)) * 2, "count", ("poisson", "geometric")),
         ([0, 2, 4, 8, 16], "count", ("poisson", "geometric")),
@@ -36,12 +39,15 @@ def infer(values, **options):
         ([0, 20, 40, 80, 160], "integer", ("gaussian", "exponential")),
         ([17, 20, 40, 80, 90], "integer", ("gaussian", "lognormal")),
         ([17.0, 20.0, np.nan, 80.0, 90.0], "integer", ("gaussian", "lognormal")),
-        ([-1, 1] * 10, "integer", ("gaussian",)),
+        ([-1, 1] * 10, "integer", ("gaussian", "atoms")),
         ([5, 5, 5], "category", ("categorical",)),
         ([5], "integer", ("gaussian", "lognormal")),
         ([1.5, 2.5], "real", ("gaussian", "lognormal")),
         ([0.0, 2.5], "real", ("gaussian", "exponential")),
-        ([-0.5, 2.5] * 30, "real", ("gaussian",)),
+        ([-0.5, 2.5] * 30, "real", ("gaussian", "atoms")),
+        ([0.0] * 40 + [k + 0.37 for k in range(60)], "real", ("gaussian", "exponential", "atoms")),
+        ([0.0] * 40 + [k + 0.5 for k in range(1500)], "real", ("gaussian", "exponential", "atoms")),
+        ([k / 7 for k in range(60)], "real", ("gaussian", "exponential")),
         ([1.5] * 4, "real", ("gaussian", "lognormal")),
         ([1e17, 3e17], "real", ("gaussian", "lognormal")),
         (pd.to_datetime(["2024-01-01", "2024-01-02"]), "datetime", ("gaussian",)),
@@ -158,3 +164,19 @@ def test_all_libraries_infer_the_same_from_the_same_table():
     expected = expected.replace("city", dtype="str")
     assert infer_schema(pl.DataFrame(columns)) == expected
     assert infer_schema(pl.DataFrame(columns).to_arrow()) == expected
+
+
+def test_all_columns_of_identifiers_are_named_at_once():
+    names = [f"n{k}" for k in range(60)]
+    table = pd.DataFrame({"name": names, "x": np.arange(60.0) / 7, "mail": names})
+    with pytest.raises(TableError, match="columns 'name', 'mail' have nearly as many different"):
+        infer_schema(table)
+
+
+def test_row_numbers_are_warned_of():
+    table = pd.DataFrame({"id": np.arange(60), "x": np.tile([0.5, 1.5, 2.75], 20)})
+    with pytest.warns(UserWarning, match="column 'id' looks like row numbers"):
+        infer_schema(table)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        infer_schema(table.assign(id=table["id"] * 2))

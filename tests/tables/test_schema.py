@@ -98,7 +98,10 @@ def test_replace_names_unknown_fields():
         ({"kind": ["real"]}, "column 'x': kind is ['real']; use one of"),
         ({"families": "gaussian"}, "column 'x': families is 'gaussian'; use a list of names"),
         ({"families": [[]]}, "column 'x': families is [[]]; use a list of names"),
-        ({"families": ("poisson",)}, "a real column takes one or more of exponential, gaussian"),
+        (
+            {"families": ("poisson",)},
+            "a real column takes one or more of atoms, exponential, gaussian",
+        ),
         ({"families": ("gaussian", "gaussian")}, "a real column takes one or more of"),
         ({"families": ("cauchy",)}, "column 'x': families is ('cauchy',); a real column takes"),
         (

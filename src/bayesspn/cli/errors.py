@@ -124,8 +124,11 @@ def _plain_warnings() -> Iterator[None]:
         file: TextIO | None = None,
         line: str | None = None,
     ) -> None:
-        say(f"warning: {message}")
+        if str(message) not in said:  # parts of a table may give rise to the same
+            said.add(str(message))
+            say(f"warning: {message}")
 
+    said: set[str] = set()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         # of which scikit-learn's ConvergenceWarning is one

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
+import warnings
+from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -182,8 +185,10 @@ def fit(
         progress=wants_progress(progress, quiet),
     )
     begin = time.perf_counter()
+    told = not (as_json or quiet)  # whether chains agree is part of what is printed
     try:
-        model.fit(data)
+        with _without_convergence_warnings() if told else contextlib.nullcontext():
+            model.fit(data)
     except KeyboardInterrupt:
         again = "" if checkpoint is None else f"; the same command goes on from {checkpoint}"
         say(f"interrupted before the first draw: no model was written{again}")
@@ -201,6 +206,15 @@ def fit(
             f"wanted{again}"
         )
         raise typer.Exit(INTERRUPTED)
+
+
+@contextlib.contextmanager
+def _without_convergence_warnings() -> Iterator[None]:
+    from sklearn.exceptions import ConvergenceWarning
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        yield
 
 
 def _find_graph(

@@ -157,7 +157,7 @@ def impute(
         return
 
     def fill(rows: pd.DataFrame) -> pd.DataFrame:
-        values = encode_some(rows, schema)
+        values = encode_some(rows, schema, fitted.handle_unknown)
         return give_back(fill_best(posterior, values), values, schema, "pandas")
 
     pieces = _work(table, chosen, schema, kept, dropped, fill)
@@ -187,7 +187,7 @@ def _draw(
     kept, known = _split(table, schema, *keep_and_drop, path)
     _tell_absent(known, schema, path)
     with _located(path, 0):
-        values = encode_some(known, schema)
+        values = encode_some(known, schema, model.handle_unknown)
         for number, filled in enumerate(fill_several(model.posterior_, values, m, seed)):
             result = _join(kept, give_back(filled, values, schema, "pandas"))
             if m > 1:

@@ -17,7 +17,7 @@ from bayesspn.engine.engines import Engine
 from bayesspn.engine.shards import LocalShards, Shards
 from bayesspn.leaves.columns import Leaves
 from bayesspn.rows.encoded import EncodedRows, check_values
-from bayesspn.tables.infer import infer_column
+from bayesspn.tables.infer import infer_columns
 from bayesspn.tables.partitions import divide_rows, find_partitions
 from bayesspn.tables.schema import Schema
 from bayesspn.tables.sources import ArraySource, ParquetSource
@@ -107,8 +107,7 @@ class FileTable:
         surveys = self._workers.call("survey", [(source,) for source in sources])
         names = [column.name for column in surveys[0]]
         parts = [{column.name: column for column in part} for part in surveys]
-        merged = (merge_surveys([part[name] for part in parts]) for name in names)
-        return Schema(tuple(map(infer_column, merged)))
+        return infer_columns([merge_surveys([part[name] for part in parts]) for name in names])
 
     def _describe(self, sources: Sequence[ParquetSource]) -> Array:
         extremes = self._workers.call("read", [(source,) for source in sources], keep=True)

@@ -13,7 +13,7 @@ from sklearn.utils.validation import _check_y, column_or_1d
 from bayesspn.arrays import Array
 from bayesspn.estimators.imputation import average_cells
 from bayesspn.estimators.parameters import check_parameters
-from bayesspn.estimators.targets import TargetEstimator, name_target, split_schema
+from bayesspn.estimators.targets import TargetEstimator, check_target, name_target, split_schema
 from bayesspn.questions.row_answers import class_probabilities, spread_rows
 from bayesspn.questions.uncertainty import Answer
 from bayesspn.tables.schema import ColumnSchema
@@ -76,6 +76,7 @@ class SPNClassifier(ClassifierMixin, TargetEstimator):
             raise ValueError("requires y to be passed, but the target y is None")
         name = name_target(X, y)
         y = column_or_1d(y, warn=True)
+        check_target(y, name)
         _check_y(y, estimator=self)
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
@@ -130,7 +131,8 @@ class SPNClassifier(ClassifierMixin, TargetEstimator):
             some = values[start : start + _ASKED_TOGETHER]
             drawn = class_probabilities(self._whole(), column, some)
             parts.append(spread_rows(drawn, interval))
-        return Answer(proba, *map(np.concatenate, zip(*parts, strict=True)))
+        low, high = (np.concatenate(part) for part in zip(*parts, strict=True))
+        return Answer(proba, low, high)
 
     def predict_log_proba(self, X: Any) -> Array:
         """Log probability of every class, missing cells summed out.

@@ -67,6 +67,10 @@ class BayesianSPN(Questions, DensityMixin, JointEstimator):
         ``time_limit`` and ``random_state`` are then not used.
     schema : Schema, default=None
         What the columns are; inferred from the table if not given.
+    handle_unknown : {"warn", "ignore", "error"}, default="warn"
+        What is done about categories that were not learned from, in tables to score, predict or
+        fill in: they are taken as missing, with a warning that names them or without, or refused.
+        When learning with a ``schema``, categories that it lacks are always refused.
     n_jobs : int, default=None
         Cores to use, as joblib counts them: so many chains run side by side, in threads of this
         process. By default one after the other, each on all cores. The draws do not depend on it.
@@ -282,7 +286,7 @@ class BayesianSPN(Questions, DensityMixin, JointEstimator):
         """
         check_is_fitted(self)
         validate_data(self, X, reset=False, skip_check_array=True)
-        return score_rows(self.posterior_, encode(X, self.schema_))
+        return score_rows(self.posterior_, encode(X, self.schema_, self.handle_unknown))
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Mean log density of the rows.

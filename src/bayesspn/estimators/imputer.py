@@ -75,6 +75,7 @@ class SPNImputer(OneToOneFeatureMixin, TransformerMixin, JointEstimator):
         temperatures: int = 1,
         plan: FitPlan | None = None,
         schema: Schema | None = None,
+        handle_unknown: str = "warn",
         n_jobs: int | None = None,
         random_state: Any = None,
         progress: bool = False,
@@ -94,6 +95,7 @@ class SPNImputer(OneToOneFeatureMixin, TransformerMixin, JointEstimator):
             temperatures=temperatures,
             plan=plan,
             schema=schema,
+            handle_unknown=handle_unknown,
             n_jobs=n_jobs,
             random_state=random_state,
             progress=progress,
@@ -231,7 +233,7 @@ class SPNImputer(OneToOneFeatureMixin, TransformerMixin, JointEstimator):
 
     def _encode(self, X: Any) -> Array:
         check_is_fitted(self)
-        values = encode(X, self.schema_)
+        values = encode(X, self.schema_, self.handle_unknown)
         validate_data(self, X, reset=False, skip_check_array=True)
         return values
 

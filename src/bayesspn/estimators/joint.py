@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import time
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -42,6 +43,7 @@ from bayesspn.inference.state import State
 from bayesspn.inference.warm_up import WarmUp
 from bayesspn.leaves.columns import Leaves, widen_ranges
 from bayesspn.model.generative import Model
+from bayesspn.numerics.checks import levels_to_user
 from bayesspn.numerics.random_numbers import LARGEST_SEED, draw_seed
 from bayesspn.prediction.posterior import Posterior, merge_chains
 from bayesspn.questions.interface import Conditional
@@ -77,6 +79,7 @@ class JointEstimator(Diagnosed, BaseEstimator):
         temperatures: int = 1,
         plan: FitPlan | None = None,
         schema: Schema | None = None,
+        handle_unknown: str = "warn",
         n_jobs: int | None = None,
         random_state: Any = None,
         progress: bool = False,
@@ -95,6 +98,7 @@ class JointEstimator(Diagnosed, BaseEstimator):
         self.temperatures = temperatures
         self.plan = plan
         self.schema = schema
+        self.handle_unknown = handle_unknown
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.progress = progress
@@ -134,6 +138,12 @@ class JointEstimator(Diagnosed, BaseEstimator):
         """Sample the posterior given a table, and keep what was learned."""
         for name in ("selection_", "comparison_", "settling_"):  # of an earlier fit
             self.__dict__.pop(name, None)
+        if table.shape[0] == 1:
+            warnings.warn(
+                "the table has a single row, from which next to nothing can be learned",
+                UserWarning,
+                stacklevel=levels_to_user(),
+            )
         clock = None
         if self.time_limit is not None and self.plan is None:
             clock = Clock(time.monotonic(), float(self.time_limit))
@@ -144,7 +154,7 @@ class JointEstimator(Diagnosed, BaseEstimator):
         cost = estimate_seconds(graph, table.shape[0], table.sample)
         self._sample(model, rows, seed, warm, cost, clock=clock, checkpoint=self.checkpoint)
         self.graph_ = graph
-        self.schema_ = _with_resolutions(table.schema, model.leaves)
+        self.schema_ = _with_grids(table.schema, model.leaves)
         self._library = table.library  # of the tables that are given back
         self._generation = 0
 
@@ -220,6 +230,7 @@ class JointEstimator(Diagnosed, BaseEstimator):
         if self.time_limit is not None:
             clock = Clock(time.monotonic(), float(self.time_limit))
         self._sample(model, rows, seed, WarmUp(), cost, clock=clock, states=self._states)
+        self.schema_ = _with_grids(self.schema_, model.leaves)
         self._generation = generation
 
     def _sample(
@@ -312,7 +323,13 @@ class JointEstimator(Diagnosed, BaseEstimator):
 
     def _whole(self) -> View:
         columns = tuple(range(len(self.schema_)))
-        return View(self.posterior_, self.schema_, self._library, columns)
+        return View(
+            self.posterior_,
+            self.schema_,
+            self._library,
+            columns,
+            handle_unknown=self.handle_unknown,
+        )
 
     def save(self, path: str | os.PathLike[str], *, rows: bool = False) -> None:
         """Write the fitted model to one file, to be read by `bayesspn.load`.
@@ -367,11 +384,22 @@ class JointEstimator(Diagnosed, BaseEstimator):
         self._generation = generation
 
 
-def _with_resolutions(schema: Schema, leaves: Leaves) -> Schema:
-    """The schema with the precision of continuous columns that was read off the data."""
+def _with_grids(schema: Schema, leaves: Leaves) -> Schema:
+    """The schema with the values of continuous columns that were read off the data."""
     columns = []
     for column, described in zip(schema, leaves.columns, strict=True):
-        if column.resolution is None and described.resolution > 0:
-            column = dataclasses.replace(column, resolution=described.resolution)
+        if column.continuous:
+            grid = described.grid
+            # without any grid the smallest gap says nothing of how values are recorded
+            found = grid.origin is not None or grid.values or grid.atoms
+            column = dataclasses.replace(
+                column,
+                resolution=grid.step if found and grid.step else column.resolution,
+                origin=grid.origin,
+                values=grid.values,
+                atoms=grid.atoms,
+                low=grid.low if np.isfinite(grid.low) else None,
+                high=grid.high if np.isfinite(grid.high) else None,
+            )
         columns.append(column)
     return Schema(tuple(columns))

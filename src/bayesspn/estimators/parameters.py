@@ -16,7 +16,7 @@ from bayesspn.numerics.checks import check_whole
 STRENGTHS = ("alpha", "beta", "gamma", "concentration")
 
 #: What may be chosen from a few words.
-CHOICES = {"strategy": ("best", "draw")}
+CHOICES = {"strategy": ("best", "draw"), "handle_unknown": ("warn", "ignore", "error")}
 
 
 def check_parameters(estimator: Any) -> None:
@@ -29,8 +29,8 @@ def check_parameters(estimator: Any) -> None:
         elif name in STRENGTHS:
             _check_strength(name, value)
         elif name in CHOICES and value not in CHOICES[name]:
-            words = " or ".join(map(repr, CHOICES[name]))
-            raise ValueError(f"{name} must be {words}, got {value!r}")
+            *words, last = map(repr, CHOICES[name])
+            raise ValueError(f"{name} must be {', '.join(words)} or {last}, got {value!r}")
     _check_schema(estimator.schema)
     _check_limit(estimator.time_limit)
     _check_plan(estimator.plan)

@@ -12,7 +12,7 @@ from sklearn.utils.validation import _check_y, column_or_1d
 from bayesspn.arrays import Array
 from bayesspn.estimators.imputation import average_cells
 from bayesspn.estimators.parameters import check_parameters
-from bayesspn.estimators.targets import TargetEstimator, name_target, split_schema
+from bayesspn.estimators.targets import TargetEstimator, check_target, name_target, split_schema
 from bayesspn.questions.row_answers import quantiles_of_rows
 from bayesspn.tables.infer import families_by_sign
 from bayesspn.tables.schema import ColumnSchema
@@ -74,6 +74,7 @@ class SPNRegressor(RegressorMixin, TargetEstimator):
             raise ValueError("requires y to be passed, but the target y is None")
         name = name_target(X, y)
         y = column_or_1d(y, warn=True)
+        check_target(y, name)
         y = _check_y(y, y_numeric=True, estimator=self).astype(np.float64)
         if not len(y):
             raise ValueError("Found array with 0 sample(s): there are no rows to learn from")

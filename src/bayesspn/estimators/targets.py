@@ -6,6 +6,7 @@ from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -14,6 +15,7 @@ from bayesspn.engine.engines import resolve_engine
 from bayesspn.estimators.joint import JointEstimator
 from bayesspn.estimators.training import placed_table
 from bayesspn.tables import Schema, encode
+from bayesspn.tables.cells import shorten
 from bayesspn.tables.infer import encode_table
 from bayesspn.tables.schema import ColumnSchema
 
@@ -42,13 +44,24 @@ class TargetEstimator(JointEstimator):
     def _encode_features(self, X: Any) -> Array:
         """Encode a table without its target, which is missing; (rows, columns + 1)."""
         check_is_fitted(self)
-        values = encode(X, Schema(self.schema_.columns[:-1]))
+        values = encode(X, Schema(self.schema_.columns[:-1]), self.handle_unknown)
         validate_data(self, X, reset=False, skip_check_array=True)
         return np.column_stack([values, np.full(len(values), np.nan)])
 
     def _restore(self) -> None:
         super()._restore()
         self.n_features_in_ = len(self.schema_) - 1
+
+
+def check_target(y: Any, name: Hashable) -> None:
+    """Check that no target is missing; the words at the beginning are scikit-learn's."""
+    missing = np.flatnonzero(pd.isna(y))
+    if missing.size:
+        raise ValueError(
+            f"Input y contains NaN: target {shorten(name)} is missing in row {missing[0]}"
+            + (f" and {missing.size - 1} others" if missing.size > 1 else "")
+            + "; drop these rows, or learn all columns together with BayesianSPN or SPNImputer"
+        )
 
 
 def name_target(X: Any, y: Any) -> Hashable:

@@ -34,7 +34,7 @@ _INTERVAL = 30.0
 _LARGEST_SHARE = 0.05
 
 #: What is read off a column's cells.
-_DERIVED = ("n_categories", "resolution", "constants")
+_DERIVED = ("n_categories", "resolution", "grid", "constants")
 
 
 def saved_start(path: str | os.PathLike[str] | None) -> tuple[RegionGraph, WarmUp] | None:
@@ -267,10 +267,10 @@ def name_differences(now: dict[str, Any], then: dict[str, Any]) -> list[str]:
     same_cells = now["cells"] == then["cells"]
     for column, column_then in zip(now["details"], then["details"], strict=True):
         for name in column:
-            if column[name] != column_then[name] and (same_cells or name not in _DERIVED):
+            before = column_then.get(name, column[name])  # older files lack some
+            if column[name] != before and (same_cells or name not in _DERIVED):
                 different.append(
-                    f"{name} of column {column['name']!r} is {column[name]}, in the file "
-                    f"{column_then[name]}"
+                    f"{name} of column {column['name']!r} is {column[name]}, in the file {before}"
                 )
     if not same_cells:
         different.insert(0, "the table has other cells")

@@ -29,6 +29,7 @@ from bayesspn.graphs import RegionGraph
 from bayesspn.inference.infinite.components import component_sizes
 from bayesspn.inference.state import State
 from bayesspn.leaves.columns import Column, Leaves, describe_column
+from bayesspn.leaves.grids import Grid
 from bayesspn.model.generative import Concentration, Hyper, Learned, Model
 from bayesspn.prediction.posterior import Posterior
 from bayesspn.rows.encoded import check_values
@@ -301,6 +302,7 @@ def _column_to_json(column: Column) -> dict[str, Any]:
         "families": list(column.families),
         "n_categories": column.n_categories,
         "resolution": column.resolution,
+        "grid": _grid_to_json(column.grid),
         "gamma": column.gamma,
         "observed": list(column.observed),
         # JSON has no infinity: None stands for a limit that is not there
@@ -320,18 +322,42 @@ def _column_from_json(entry: Any) -> Column:
         np.ones(1),
         families,
         n_categories=categories or None,
-        resolution=resolution,
+        grid=_grid_from_json(resolution, entry.get("grid", {})),
         gamma=float(entry["gamma"]),
     )
     constants = tuple(
         np.array([np.inf if value is None else value for value in values], dtype=np.float64)
         for values in entry["constants"]
     )
-    for given, expected in zip(constants, like.constants, strict=True):
+    for family, given, expected in zip(families, constants, like.constants, strict=True):
+        alike = given.size > 1 if family == "atoms" else given.shape == expected.shape
         # only the last constant, a limit, may be infinite
-        if given.shape != expected.shape or not np.isfinite(given[:-1]).all():
+        if not alike or not np.isfinite(given[:-1]).all():
             raise ValueError(f"column {like.name!r}: wrong constants")
     low, high = (float(value) for value in entry["observed"])
     if not -np.inf < low <= high < np.inf:
         raise ValueError(f"column {like.name!r}: wrong range {low} to {high}")
-    return Column(like.name, families, categories, resolution, constants, (low, high), like.gamma)
+    return Column(like.name, families, categories, like.grid, constants, (low, high), like.gamma)
+
+
+def _grid_to_json(grid: Grid) -> dict[str, Any]:
+    return {
+        "origin": grid.origin,
+        "values": list(grid.values),
+        "atoms": list(grid.atoms),
+        # JSON has no infinity: None stands for an end that is open
+        "low": grid.low if np.isfinite(grid.low) else None,
+        "high": grid.high if np.isfinite(grid.high) else None,
+    }
+
+
+def _grid_from_json(step: float, entry: Any) -> Grid:
+    """Rebuild a grid; files of version 0.1 have none: nothing but the step is known then."""
+    origin = None if entry.get("origin") is None else float(entry["origin"])
+    low = -np.inf if entry.get("low") is None else float(entry["low"])
+    high = np.inf if entry.get("high") is None else float(entry["high"])
+    values, atoms = (tuple(map(float, entry.get(name, ()))) for name in ("values", "atoms"))
+    finite = np.isfinite([*values, *atoms, step, origin or 0.0]).all() and step >= 0 and low <= high
+    if not finite or any(list(several) != sorted(set(several)) for several in (values, atoms)):
+        raise ValueError("wrong grid of values")
+    return Grid(step, origin, values, atoms, low, high)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bayesspn.leaves.atoms import Atoms
 from bayesspn.leaves.bernoulli import Bernoulli
 from bayesspn.leaves.categorical import Categorical
 from bayesspn.leaves.exponential import Exponential
@@ -15,6 +16,7 @@ from bayesspn.leaves.poisson import Poisson
 FAMILIES: dict[str, Family] = {
     family.name: family
     for family in (
+        Atoms(),
         Bernoulli(),
         Categorical(),
         Exponential(),

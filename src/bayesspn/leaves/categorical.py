@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 from numpy.typing import NDArray
 
 from bayesspn.arrays import Array
 from bayesspn.leaves import conjugate
-from bayesspn.leaves.family import Family
+from bayesspn.leaves.family import Family, Measure
 from bayesspn.numerics.gamma_variates import draw_log_dirichlet
 from bayesspn.numerics.special_functions import log_gamma, log_rising
 
@@ -20,7 +22,7 @@ class Categorical(Family):
 
     name = "categorical"
     kind = conjugate.ONE_HOT
-    measure = "discrete"
+    measure: ClassVar[Measure] = "discrete"
     one_hot = True
 
     def invalid(self, values: Array, n_categories: int) -> NDArray[np.bool_]:
@@ -56,7 +58,7 @@ class Categorical(Family):
         return log_rising(hyper, totals).sum(axis=-1) - log_rising(hyper.sum(axis=-1), n)
 
     def log_predictive(self, hyper: Array, statistics: Array, log_base: Array) -> Array:
-        return _log_mean(hyper)[..., statistics.argmax(axis=1)] + log_base
+        return log_mean(hyper)[..., statistics.argmax(axis=1)] + log_base
 
     def draw_parameters(self, rng: np.random.Generator, hyper: Array) -> tuple[Array, Array]:
         return draw_log_dirichlet(rng, hyper), np.zeros(hyper.shape[:-1])
@@ -78,7 +80,7 @@ class Categorical(Family):
     def log_mass_predictive(
         self, hyper: Array, low: Array | float, high: Array | float, constants: Array
     ) -> Array:
-        return self.log_mass(_log_mean(hyper), low, high, constants)
+        return self.log_mass(log_mean(hyper), low, high, constants)
 
     def moments(
         self, eta: Array, low: Array | float, high: Array | float, constants: Array
@@ -89,10 +91,10 @@ class Categorical(Family):
     def moments_predictive(
         self, hyper: Array, low: Array | float, high: Array | float, constants: Array
     ) -> Array:
-        return self.moments(_log_mean(hyper), low, high, constants)
+        return self.moments(log_mean(hyper), low, high, constants)
 
 
-def _log_mean(hyper: Array) -> Array:
+def log_mean(hyper: Array) -> Array:
     """Log of the mean probabilities of Dirichlet distributions; shape (..., K)."""
     return np.log(hyper) - np.log(hyper.sum(axis=-1, keepdims=True))
 

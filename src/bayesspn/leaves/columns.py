@@ -16,12 +16,10 @@ from numpy.typing import NDArray
 
 from bayesspn.arrays import Array, BoolArray, IntArray
 from bayesspn.leaves import FAMILIES, Family
+from bayesspn.leaves.grids import Grid, read_grid
 
 #: Prior strength of the leaves in pseudo-observations: Beta(½, ½) and the like.
 DEFAULT_GAMMA = 0.5
-
-#: Gaps below this share of a column's range are taken for rounding noise.
-_SMALLEST_GAP = 1e-9
 
 #: Sums and squares of numbers up to this are finite.
 _LARGEST = 1e150
@@ -44,8 +42,8 @@ class Column:
         Candidate likelihood families; a leaf mixes over them if there are several.
     n_categories : int
         Number of categories; 0 for families without any.
-    resolution : float
-        Precision δ to which continuous values are recorded; 0 if unlimited or discrete.
+    grid : Grid
+        Which values a continuous column is recorded as, and the smallest and largest possible.
     constants : tuple of ndarray
         Scale constants, one array per family.
     observed : tuple of float
@@ -57,7 +55,7 @@ class Column:
     name: str
     families: tuple[str, ...]
     n_categories: int
-    resolution: float
+    grid: Grid
     constants: tuple[Array, ...]
     observed: tuple[float, float]
     gamma: float = DEFAULT_GAMMA
@@ -66,6 +64,11 @@ class Column:
     def discrete(self) -> bool:
         """Whether the column has probability masses rather than densities."""
         return self.likelihoods[0].measure == "discrete"
+
+    @property
+    def resolution(self) -> float:
+        """Precision δ to which continuous values are recorded; 0 if unlimited or discrete."""
+        return self.grid.step
 
     @property
     def likelihoods(self) -> tuple[Family, ...]:
@@ -87,6 +90,13 @@ class Column:
         least = 0.0 if positive else -_LARGEST
         return max(low - width, least), min(high + width, _LARGEST)
 
+    @property
+    def atoms(self) -> Array:
+        """Values with point masses, ascending; shape (atoms,)."""
+        if "atoms" not in self.families:
+            return np.empty(0)
+        return self.constants[self.families.index("atoms")][:-1]
+
     def features(self, number: int, values: Array) -> tuple[Array, Array]:
         """Statistics T (values, t) and log base measure h (values,), −inf off the support."""
         family, constants = self.likelihoods[number], self.constants[number]
@@ -104,6 +114,9 @@ def describe_column(
     *,
     n_categories: int | None = None,
     resolution: float | None = None,
+    grid: Grid | None = None,
+    low: float | None = None,
+    high: float | None = None,
     gamma: float = DEFAULT_GAMMA,
 ) -> Column:
     """Describe a column from its values.
@@ -118,7 +131,11 @@ def describe_column(
     n_categories : int, default=None
         Number of categories; one more than the largest value if not given.
     resolution : float, default=None
-        Precision of continuous values; the smallest gap between values if not given.
+        Precision of continuous values; read off the values if not given.
+    grid : Grid, default=None
+        Which values are recorded; read off the values if not given, see `read_grid`.
+    low, high : float, default=None
+        Smallest and largest value possible; read off the values if not given.
     gamma : float, default=0.5
         Strength of the leaf priors, in pseudo-observations.
 
@@ -141,7 +158,7 @@ def describe_column(
         infinite = distinct[np.isinf(distinct)][0]
         raise ValueError(f"column {name!r}: value {infinite:g} is infinite; use NaN for missing")
     categories = 0
-    if any(family.one_hot for family in likelihoods):
+    if any(family.one_hot and family.measure == "discrete" for family in likelihoods):
         categories = _count_categories(name, distinct, n_categories)
     for family in likelihoods:
         outside = family.invalid(distinct, categories)
@@ -150,20 +167,20 @@ def describe_column(
                 f"column {name!r}: value {distinct[outside][0]:g} is outside the support of the "
                 f"{family.name} family"
             )
-    if likelihoods[0].measure == "discrete":
-        resolution = 0.0
-    elif resolution is None:
-        resolution = smallest_gap(distinct)
-    if not np.isfinite(resolution) or resolution < 0:
+    if resolution is not None and not 0 <= resolution < np.inf:
         raise ValueError(
             f"column {name!r}: resolution must be finite and not negative, got {resolution!r}"
         )
     weights = counts.astype(np.float64)
+    if likelihoods[0].measure == "discrete":
+        grid = Grid()
+    elif grid is None:
+        grid = read_grid(distinct, weights, step=resolution, low=low, high=high)
     constants = tuple(
-        family.constants(distinct, weights, resolution, categories) for family in likelihoods
+        family.constants(distinct, weights, grid.step, categories) for family in likelihoods
     )
     observed = (float(distinct[0]) + 0.0, float(distinct[-1]) + 0.0)  # no negative zero
-    return Column(name, names, categories, float(resolution), constants, observed, gamma)
+    return Column(name, names, categories, grid, constants, observed, gamma)
 
 
 def widen_ranges(leaves: Leaves, X: Array) -> Leaves:
@@ -173,7 +190,7 @@ def widen_ranges(leaves: Leaves, X: Array) -> Leaves:
         low, high = column.observed
         seen = values[~np.isnan(values)]
         observed = (float(seen.min(initial=low)), float(seen.max(initial=high)))
-        columns.append(replace(column, observed=observed))
+        columns.append(replace(column, observed=observed, grid=column.grid.holding(*observed)))
     return Leaves(tuple(columns))
 
 
@@ -185,6 +202,8 @@ def _check_families(name: str, families: tuple[str, ...]) -> None:
             raise ValueError(
                 f"column {name!r}: unknown family {family!r}; known are {sorted(FAMILIES)}"
             )
+    if families == ("atoms",):
+        raise ValueError(f"column {name!r}: atoms need a density beside them, such as gaussian")
     if len({FAMILIES[family].measure for family in families}) > 1:
         raise ValueError(
             f"column {name!r}: {', '.join(families)} mix probability masses and densities; "
@@ -202,15 +221,6 @@ def _count_categories(name: str, distinct: Array, given: int | None) -> int:
             f"more than {_MOST_CATEGORIES:,}; use a family of counts"
         )
     return categories
-
-
-def smallest_gap(distinct: Array) -> float:
-    """Smallest gap between sorted distinct values, rounding noise aside; 0 without any gap."""
-    halves = distinct / 2  # the range of huge values would overflow
-    noise = _SMALLEST_GAP * (halves[-1] - halves[0])
-    noise = max(noise, 4 * np.finfo(float).eps * float(np.abs(halves).max()))
-    gaps = 2 * np.diff(halves)[np.diff(halves) > noise]
-    return float(gaps.min()) if gaps.size else 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -273,7 +283,8 @@ class Leaves:
         members: dict[tuple[str, int], list[tuple[int, int]]] = {}
         for d, column in enumerate(self.columns):
             for m, family in enumerate(column.likelihoods):
-                width = column.n_categories if family.one_hot else 0
+                # atoms are the column's own, categories the codes of all
+                width = (column.n_categories or len(column.constants[m])) if family.one_hot else 0
                 members.setdefault((family.name, width), []).append((d, m))
         return tuple(self._group(name, pairs) for (name, _), pairs in sorted(members.items()))
 

@@ -47,15 +47,10 @@ def cut_cells(
         few = np.arange(min(cells, values.max() + 1))
         starts = np.unique(np.concatenate([[0.0], few, starts]))
         return starts, np.append(starts[1:] - 1, np.inf)
-    cuts = np.quantile(values, np.linspace(0, 1, cells + 1)[1:-1])
-    if described.resolution:
-        # recorded values are to lie inside cells, not on their ends
-        with np.errstate(over="ignore"):
-            steps = np.floor(cuts / described.resolution)
-        # so far out that steps are no longer told apart, anything is recorded
-        fine = np.abs(steps) < 2.0**52
-        cuts[fine] = described.resolution * (steps[fine] + 0.5)
-    cuts = np.unique(cuts)
+    # recorded values are to lie inside cells, not on their ends, all of one in the same
+    grid = described.grid
+    cuts = np.unique(grid.cut_near(np.quantile(values, np.linspace(0, 1, cells + 1)[1:-1])))
+    cuts = cuts[(cuts > grid.low) & (cuts < grid.high)]
     return np.concatenate([[-np.inf], cuts]), np.concatenate([cuts, [np.inf]])
 
 
@@ -100,7 +95,8 @@ def even_cells(column: Column, middle: tuple[float, float], cells: int) -> tuple
     unit = column.resolution
     if unit and abs(start) / unit < 2.0**50:
         # recorded values are to lie inside cells, not on their ends
-        start = unit * (np.floor(start / unit + 1e-6) - 0.5)
+        first = float(column.grid.nearest(np.array([start]))[0])
+        start = (first if first <= start else first - unit) - 0.5 * unit
         step = unit * max(1.0, np.ceil(step / unit - 1e-6))
     if not step > np.spacing(max(abs(start), abs(end))):
         step = max(abs(start), 1.0)

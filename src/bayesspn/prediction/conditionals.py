@@ -203,7 +203,7 @@ class ConditionalCircuits:
         values = (
             mean.ravel()[peaks] + np.array([[-2], [-1], [-0.3], [0], [0.3]]) * spread.ravel()[peaks]
         )
-        ends = [*known.low, *known.high, *described.observed, low, high]
+        ends = [*known.low, *known.high, *described.observed, low, high, *described.atoms]
         values = np.concatenate([values.ravel(), [end for end in ends if np.isfinite(end)]])
         values = np.unique(np.clip(np.rint(values) if described.discrete else values, low, high))
         return values[known.contains(values)]

@@ -17,6 +17,7 @@ from bayesspn.arrays import Array, BoolArray
 from bayesspn.engine import compiled
 from bayesspn.leaves.columns import Column, Leaves
 from bayesspn.leaves.densities import DrawnLeaves, LeafDensities, PredictiveLeaves
+from bayesspn.leaves.grids import Grid
 from bayesspn.model.circuit import Circuit
 from bayesspn.prediction.posterior import Posterior
 from bayesspn.rows.encoded import encode_rows
@@ -81,7 +82,8 @@ def score_with(
 def _append_columns(leaves: Leaves, number: int) -> Leaves:
     constants = (np.array([2.0]),)
     new = [
-        Column(f"event {k}", ("bernoulli",), 2, 0.0, constants, (0.0, 1.0)) for k in range(number)
+        Column(f"event {k}", ("bernoulli",), 2, Grid(), constants, (0.0, 1.0))
+        for k in range(number)
     ]
     return Leaves((*leaves.columns, *new))
 

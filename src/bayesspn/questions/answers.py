@@ -26,6 +26,7 @@ from bayesspn.questions.views import (
     decode_error,
     decode_number,
     decode_value,
+    recorded_value,
 )
 from bayesspn.tables import as_recorded, decode
 from bayesspn.tables.cells import shorten
@@ -129,7 +130,7 @@ def _within_range(view: View, position: int, means: Any) -> Any:
 def column_quantile(view: View, position: int, level: float, interval: float | None) -> Any:
     """Quantile of one column, with an interval if wanted."""
     column = view.schema.columns[position]
-    value = decode_value(view.conditional.quantile(position, level), column)
+    value = _recorded(view, position, view.conditional.quantile(position, level))
     if interval is None:
         return value
     if is_exact(view, position):
@@ -139,16 +140,21 @@ def column_quantile(view: View, position: int, level: float, interval: float | N
     low, high = spread_draws(each, interval)
     if column.kind == "category":
         low, high = np.floor(low), np.ceil(high)
-    ends = decode_value(float(low), column), decode_value(float(high), column)
+    ends = recorded_value(float(low), column), recorded_value(float(high), column)
     error = decode_error(float(monte_carlo_error(view.posterior, each)), column)
     return Answer(value, *ends, error, effective_draws(view.conditional.weights_of_draws))
 
 
+def _recorded(view: View, position: int, value: float) -> Any:
+    """A value as it is recorded; one that is given stays as it is."""
+    column = view.schema.columns[position]
+    return (decode_value if is_exact(view, position) else recorded_value)(value, column)
+
+
 def column_mode(view: View, position: int, interval: float | None) -> Any:
     """Most probable value of one column; with an interval, its probability as well."""
-    column = view.schema.columns[position]
     found = view.conditional.mode(position)
-    value = decode_value(found, column)
+    value = _recorded(view, position, found)
     if interval is None:
         return value
     if is_exact(view, position):

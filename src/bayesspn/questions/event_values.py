@@ -36,6 +36,8 @@ _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
     ">=": operator.ge,
 }
 
+_WHOLE = re.compile(r"[+-]?\d+(_\d+)*", re.ASCII)
+
 _NUMBER = re.compile(r"[+-]?(\d[\d_]*\.?[\d_]*|\.\d[\d_]*)(e[+-]?\d+)?", re.IGNORECASE)
 
 #: A moment: a year, a month or a day, with or without a time of day and an offset.
@@ -215,9 +217,11 @@ class _CategoryIndex:
 
     def look_up(self, value: Any) -> list[int]:
         """Codes that a value may stand for."""
-        number = _as_number(value)
+        number: float | int | None = _as_number(value)
         spellings: list[Any] = [value]
         if isinstance(value, Literal):
+            if _WHOLE.fullmatch(value.text.strip()):
+                number = int(value.text)  # floats do not tell the largest ones apart
             spellings = [value.text, number] if value.quoted else [number, value.text]
             word = value.text.lower()
             if self.boolean and (self.column.kind == "binary" or word in ("true", "false")):
@@ -265,7 +269,9 @@ def _as_number(value: Any) -> float | None:
     try:
         if isinstance(value, Literal):
             return float(value.text) if _NUMBER.fullmatch(value.text.strip()) else None
-        return float(value) if isinstance(value, numbers.Real | decimal.Decimal) else None
+        # NumPy says that its lengths of time are integers
+        number = isinstance(value, numbers.Real | decimal.Decimal)
+        return float(value) if number and not isinstance(value, np.timedelta64) else None
     except ValueError:
         return None
     except OverflowError:

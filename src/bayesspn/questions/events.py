@@ -13,8 +13,11 @@ None, NaN, NaT          missing: nothing is said
 `ValueSet`              these encoded values
 ======================= =========================================================================
 
-Sets are closed. Whole numbers of a continuous column stand for everything that is rounded to them,
-[k − ½, k + ½]; beyond a strict bound of a real number, a set begins with the next float.
+A recorded value of a continuous column stands for everything that is rounded to it, and one that is
+not on the column's grid is compared with those that are (see `bayesspn.leaves.grids`): of whole
+numbers, "= 3" is [2.5, 3.5], "< 3" ends at 2.5, "> 3.2" begins at 3.5. What is less, equal and
+greater is everything, whatever the value. Sets are closed. Where no resolution is known, a set
+begins with the next float beyond a strict bound.
 """
 
 from __future__ import annotations
@@ -47,20 +50,20 @@ __all__ = ["QuestionError", "read_event", "read_given", "read_question"]
 
 _MOST_ALTERNATIVES = 12
 
-#: Closed intervals, disjoint and ascending; those of integer columns hold whole numbers.
+#: Closed intervals, disjoint and ascending; those of counts hold whole numbers.
 _Pieces = list[tuple[float, float]]
 
 
 def read_event(event: str | Mapping[Hashable, Any], schema: Schema) -> dict[int, ValueSet]:
     """Read an event, of which the probability is to be found.
 
-    Equality with a number or time means "recorded as this value": within half the column's
-    resolution, which must be known.
+    Equality with a number or time means "recorded as this value", and order is that of recorded
+    values; for equality the column's resolution must be known.
 
     Parameters
     ----------
     event : str or mapping of column names to values
-        Columns that are said to be missing, or not to be, are not restricted.
+        Columns that a mapping says are missing are not restricted.
     schema : Schema
 
     Returns
@@ -81,8 +84,10 @@ def read_event(event: str | Mapping[Hashable, Any], schema: Schema) -> dict[int,
     {0: ValueSet([29.5, inf]), 1: ValueSet({0} ∪ {1})}
     """
     clauses = _read_clauses(event, schema, "an event")
-    if isinstance(event, str) and not clauses:
-        raise QuestionError("the event is empty; write one such as 'age > 30'")
+    if isinstance(event, str):
+        if not clauses:
+            raise QuestionError("the event is empty; write one such as 'age > 30'")
+        _refuse_missing(clauses)
     return {
         position: _combine(of_column, schema.columns[position], exact=False)
         for position, of_column in _group(clauses).items()
@@ -133,6 +138,7 @@ def read_question(
     clauses, given = parse_text(text, schema)
     if not clauses:
         raise QuestionError("the event is empty; write one such as 'age > 30 | sex == F'")
+    _refuse_missing(clauses)
     event = {
         position: _combine(of_column, schema.columns[position], exact=False)
         for position, of_column in _group(clauses).items()
@@ -161,6 +167,8 @@ def read_any(
             f"an event has at most {_MOST_ALTERNATIVES} alternatives, got {len(alternatives)}; "
             "use in [...] for several values of a column"
         )
+    for clauses in alternatives:
+        _refuse_missing(clauses)
     events = [
         {
             position: _combine(of_column, schema.columns[position], exact=False)
@@ -169,6 +177,18 @@ def read_any(
         for clauses in alternatives
     ]
     return events, _given_sets(given or [], schema)
+
+
+def _refuse_missing(clauses: list[Clause]) -> None:
+    """Refuse to tell the probability that a cell is missing, which the model knows nothing of."""
+    told = {clause.position for clause in clauses if clause.test not in ("missing", "not missing")}
+    for clause in clauses:
+        if clause.position not in told:
+            raise QuestionError(
+                f"{clause.text!r} has no probability: the model is of what cells hold, not of "
+                "whether they are missing; give it after the bar '|' to say that it is unknown, or "
+                "add a column of whether the cell is missing and fit again"
+            )
 
 
 def _read_clauses(question: object, schema: Schema, what: str) -> list[Clause]:
@@ -250,8 +270,7 @@ def _given_sets(clauses: list[Clause], schema: Schema) -> dict[int, float | Valu
         equal = any(c.test == "==" or _lists_one_value(c, column) for c in group)
         low, high = float(values.low[0]), float(values.high[-1])
         if equal:
-            # a set of one value, which integers have been given room around
-            given[position] = (low + high) / 2 if column.kind == "integer" else low
+            given[position] = low  # a set of one value
         elif low == high and not column.coded and all(c.test != "set" for c in group):
             given[position] = low
         else:
@@ -269,7 +288,7 @@ def _combine(clauses: list[Clause], column: ColumnSchema, exact: bool) -> ValueS
     written = [clause for clause in clauses if clause.test != "set"]
     pieces = _support(column)
     for clause in written:
-        pieces = _intersect(pieces, _satisfy(clause, column, exact))
+        pieces = _intersect(pieces, _satisfy(clause, column, exact), _touching(column))
     if written:
         sets.append(_as_set(pieces, column))
     values: ValueSet = sets[0]
@@ -279,9 +298,7 @@ def _combine(clauses: list[Clause], column: ColumnSchema, exact: bool) -> ValueS
 
 
 def _as_set(pieces: _Pieces, column: ColumnSchema) -> ValueSet:
-    if column.kind == "integer":
-        return ValueSet.of((_half_below(low), -_half_below(-high)) for low, high in pieces)
-    if column.coded or column.whole:
+    if not column.continuous or not _touching(column):
         return ValueSet.of(pieces)
     joined: _Pieces = []
     for low, high in pieces:
@@ -290,12 +307,6 @@ def _as_set(pieces: _Pieces, column: ColumnSchema) -> ValueSet:
             low = joined.pop()[0]
         joined.append((low, high))
     return ValueSet.of(joined)
-
-
-def _half_below(value: float) -> float:
-    """Half less than a whole number, or the number itself where floats have no halves."""
-    half = value - 0.5
-    return half if half > value - 1 else value
 
 
 def _support(column: ColumnSchema) -> _Pieces:
@@ -323,11 +334,12 @@ def _equal(
     values: list[float], column: ColumnSchema, exact: bool, negated: bool = False
 ) -> _Pieces:
     points = [(value, value) for value in values]
-    if (column.coded or column.whole) or (exact and len(values) == 1 and not negated):
+    if not column.continuous or (exact and len(values) == 1 and not negated):
         return points
-    if column.resolution:
-        half = column.resolution / 2
-        merged = ValueSet.of((value - half, value + half) for value in values)
+    grid = column.grid
+    intervals = [grid.interval(value) for value in values]
+    if grid.single or (intervals and None not in intervals):
+        merged = ValueSet.of(interval for interval in intervals if interval is not None)
         return list(zip(merged.low.tolist(), merged.high.tolist(), strict=True))
     if negated or not values:
         return points
@@ -348,21 +360,29 @@ def _outside(pieces: _Pieces, column: ColumnSchema) -> _Pieces:
     """Complement; that of codes within the column's support."""
     if column.coded:
         return [point for point in _support(column) if point not in set(pieces)]
-    whole = column.whole
     gaps, low = [], -math.inf
     for first, last in pieces:
-        gaps.append((low, first - 1 if whole else _before(first)))
-        low = last + 1 if whole else _after(last)
-    return [(low, high) for low, high in [*gaps, (low, math.inf)] if low <= high]
+        if not column.continuous:
+            before, after = first - 1, last + 1
+        else:
+            # intervals share their ends, points do not
+            before = _before(first) if first == last else first
+            after = _after(last) if first == last else last
+        gaps.append((low, before))
+        low = after
+    gaps.append((low, math.inf))
+    return [
+        (low, high) for low, high in gaps if low <= high and low < math.inf and high > -math.inf
+    ]
 
 
 def _between(ends: tuple[Any, ...], column: ColumnSchema) -> _Pieces:
     low, high = (_read_end(end, sign) for end, sign in zip(ends, (-1, 1), strict=True))
     pieces = _support(column)
     if low is not None:
-        pieces = _intersect(pieces, _beyond(">=", low, column))
+        pieces = _intersect(pieces, _beyond(">=", low, column), _touching(column))
     if high is not None:
-        pieces = _intersect(pieces, _beyond("<=", high, column))
+        pieces = _intersect(pieces, _beyond("<=", high, column), _touching(column))
     reversed_ends = low is not None and high is not None and not column.coded
     if reversed_ends and encode_bound(low, column) > encode_bound(high, column):
         raise QuestionError(
@@ -383,12 +403,15 @@ def _beyond(test: str, bound: Any, column: ColumnSchema) -> _Pieces:
     if column.coded:
         return [(float(c), float(c)) for c in compare_categories(test, bound, column)]
     value = encode_bound(bound, column)
-    if column.whole:
+    if column.continuous:
+        below, above = column.grid.split(value, strict=test in ("<", ">="))
+        inner = above if test.startswith(">") else below
+    else:
         down, up = float(math.floor(value)), float(math.ceil(value))
         inner = {">": down + 1, ">=": up, "<": up - 1, "<=": down}[test]
-    else:
-        inner = {">": _after(value), ">=": value, "<": _before(value), "<=": value}[test]
-    return [(inner, math.inf)] if test.startswith(">") else [(-math.inf, inner)]
+    if test.startswith(">"):
+        return [(inner, math.inf)] if inner < math.inf else []
+    return [(-math.inf, inner)] if inner > -math.inf else []
 
 
 def _after(value: float) -> float:
@@ -399,13 +422,19 @@ def _before(value: float) -> float:
     return math.nextafter(value, -math.inf)
 
 
-def _intersect(left: _Pieces, right: _Pieces) -> _Pieces:
+def _touching(column: ColumnSchema) -> bool:
+    """Whether intervals that share an end have a value in common."""
+    return not (column.continuous and column.grid.single)
+
+
+def _intersect(left: _Pieces, right: _Pieces, touching: bool) -> _Pieces:
     """Values in both; takes time proportional to the number of intervals."""
     both: _Pieces = []
     i = j = 0
     while i < len(left) and j < len(right):
         low, high = max(left[i][0], right[j][0]), min(left[i][1], right[j][1])
-        if low <= high:
+        point = left[i][0] == left[i][1] or right[j][0] == right[j][1]
+        if low < high or (low == high and (touching or point)):
             both.append((low, high))
         if left[i][1] < right[j][1]:
             i += 1

@@ -112,7 +112,8 @@ class PairQuestions(Viewed):
         True
         """
         view = self._view().knowing(given)
-        wanted = view.positions(columns) if several(columns) else [view.position(columns)]
+        named: Any = columns
+        wanted = view.positions(named) if several(columns) else [view.position(named)]
         rest = view.positions(knowing)
         twice = [p for p in {*wanted, *rest} if [*wanted, *rest].count(p) > 1]
         if twice:

@@ -232,8 +232,10 @@ def _answer(
             part += (*spread_rows(drawn, interval), error)
         parts.append(part)
     pieces = [np.concatenate(piece) for piece in zip(*parts, strict=True)]
-    found = [finish(piece) for piece in pieces[:3]]
-    return found[0] if interval is None else Answer(*found, unit() * pieces[3])
+    if interval is None:
+        return finish(pieces[0])
+    value, low, high = map(finish, pieces[:3])
+    return Answer(value, low, high, unit() * pieces[3])
 
 
 def _ratio(log_above: Array, log_below: Array) -> Array:

@@ -252,7 +252,8 @@ def _cut_tails(
     """Replace shares of values in the outermost cells by the probability beyond the value."""
     low, high = cells
     # a recorded value stands for all that are rounded to it: there may be nothing beyond the value
-    half = circuits.leaves.columns[column].resolution / 2
+    grid = circuits.leaves.columns[column].grid
+    half, values = grid.step / 2, np.clip(values, grid.low, grid.high)
     share = share.copy()
     for rows, upper in (
         (np.flatnonzero(values < high[0]), False),

@@ -17,7 +17,7 @@ from bayesspn.prediction.conditionals import ConditionalCircuits, ImpossibleGive
 from bayesspn.prediction.posterior import Posterior
 from bayesspn.prediction.value_sets import Given, ValueSet
 from bayesspn.questions.events import QuestionError, read_any, read_event, read_given, read_question
-from bayesspn.tables import Schema, decode
+from bayesspn.tables import Schema, as_recorded, decode
 from bayesspn.tables.cells import shorten
 from bayesspn.tables.encoding import encode_some
 from bayesspn.tables.schema import ColumnSchema
@@ -40,6 +40,8 @@ class View:
     columns : tuple of int
         Positions of the columns asked about.
     given : dict of int to float or ValueSet
+    handle_unknown : {"error", "warn", "ignore"}, default="warn"
+        What is done about categories of tables that were not learned from.
     """
 
     posterior: Posterior
@@ -47,6 +49,7 @@ class View:
     library: str
     columns: tuple[int, ...]
     given: Given = field(default_factory=dict)
+    handle_unknown: str = "warn"
 
     @cached_property
     def shown(self) -> Schema:
@@ -184,7 +187,7 @@ class View:
 
     def encode(self, X: Any) -> Array:
         """Encode a table of the columns asked about; absent columns are missing; (rows, all)."""
-        part = encode_some(X, self.shown)
+        part = encode_some(X, self.shown, self.handle_unknown)
         values = np.full((len(part), len(self.schema)), np.nan)
         values[:, list(self.columns)] = part
         return values
@@ -216,6 +219,11 @@ def decode_value(value: float, column: ColumnSchema) -> Any:
     alone = Schema((column,))
     cell = decode(np.array([[value]]), alone, "pandas").iloc[0, 0]
     return cell.item() if isinstance(cell, np.generic) else cell
+
+
+def recorded_value(value: float, column: ColumnSchema) -> Any:
+    """One value of a column's density as the user knows it, rounded to how it is recorded."""
+    return decode_value(float(as_recorded(np.array([[value]]), Schema((column,)))[0, 0]), column)
 
 
 def category_values(column: ColumnSchema) -> tuple[Any, ...]:

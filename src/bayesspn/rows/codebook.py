@@ -244,4 +244,4 @@ def supported(column: Column, values: Array) -> NDArray[np.bool_]:
 
 
 def _one_hot(column: Column) -> bool:
-    return any(family.one_hot for family in column.likelihoods)
+    return any(family.one_hot and family.measure == "discrete" for family in column.likelihoods)

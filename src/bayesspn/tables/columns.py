@@ -37,14 +37,33 @@ def describe_columns(schema: Schema, values: Array, gamma: float | None = None) 
 
 def _describe(column: ColumnSchema, values: Array, usual: float) -> Column:
     _check_size(column, values)
+    _check_bounds(column, values)
+    # moments have no natural beginning, least of all 1970
+    lowest, highest = (-np.inf, np.inf) if column.kind == "datetime" else (None, None)
     return describe_column(
         str(column.name),
         values,
         column.families,
         n_categories=len(column.categories) or None,
         resolution=column.resolution,
+        grid=column.grid if column.values or column.atoms else None,
+        low=lowest if column.low is None else column.low,
+        high=highest if column.high is None else column.high,
         gamma=usual if column.gamma is None else column.gamma,
     )
+
+
+def _check_bounds(column: ColumnSchema, values: Array) -> None:
+    """Check that no value is beyond the smallest and largest that the schema names."""
+    for field, bound, sign in (("low", column.low, -1.0), ("high", column.high, 1.0)):
+        if bound is None:
+            continue
+        beyond = np.flatnonzero(sign * values > sign * bound)
+        if beyond.size:
+            raise TableError(
+                f"column {shorten(column.name)}, row {beyond[0]}: {values[beyond[0]]:g} is beyond "
+                f"{field}={bound:g} of its schema; correct one of them, or make the cell missing"
+            )
 
 
 def _check_size(column: ColumnSchema, values: Array) -> None:

@@ -7,12 +7,15 @@ except for times finer than a float can hold (see `bayesspn.tables.times`).
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Hashable, Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from bayesspn.arrays import Array
+from bayesspn.numerics.checks import levels_to_user
 from bayesspn.tables.cells import BoolArray, Cells, Scalar, TableError, shorten
 from bayesspn.tables.dtypes import DEFAULT_DTYPES, category_content, number_type
 from bayesspn.tables.frames import Table, build_frame, open_table
@@ -27,11 +30,8 @@ from bayesspn.tables.times import (
 #: Whole numbers up to here are exact in a float.
 LARGEST_INTEGER = 2**53
 
-#: Decimals that a column can be recorded to; with more it counts as unrounded.
-_MOST_DECIMALS = 6
 
-
-def encode(table: Any, schema: Schema) -> Array:
+def encode(table: Any, schema: Schema, handle_unknown: str = "error") -> Array:
     """Encode a table.
 
     Parameters
@@ -39,6 +39,9 @@ def encode(table: Any, schema: Schema) -> Array:
     table : array or frame of shape (rows, columns)
         Frames are matched by column name, in any order; arrays by position.
     schema : Schema
+    handle_unknown : {"error", "warn", "ignore"}, default="error"
+        What is done about values that the schema does not have, categories as a rule: they are
+        refused, or taken as missing, with a warning that names them or without.
 
     Returns
     -------
@@ -55,12 +58,30 @@ def encode(table: Any, schema: Schema) -> Array:
     """
     opened = open_table(table)
     values = np.empty((opened.n_rows, len(schema)), order="F")  # written and read by column
+    unknown: dict[Hashable, tuple[Scalar, ...]] | None = {} if handle_unknown != "error" else None
     for target, source in enumerate(_match_columns(opened, schema)):
-        values[:, target] = _encode_column(opened.read(source), schema.columns[target])
+        column = schema.columns[target]
+        values[:, target] = _encode_column(opened.read(source), column, unknown)
+    if unknown and handle_unknown == "warn":
+        warn_of_unknown(unknown)
     return values
 
 
-def encode_some(table: Any, schema: Schema) -> Array:
+def warn_of_unknown(unknown: Mapping[Hashable, tuple[Scalar, ...]]) -> None:
+    """Warn, once, of values that a model knows nothing of, by column."""
+    named = "; ".join(
+        f"column {shorten(name)}: {list_some(values, 4).removeprefix('known are ')}"
+        for name, values in unknown.items()
+    )
+    warnings.warn(
+        f"unknown values are taken as missing ({named}); handle_unknown='error' refuses them, "
+        "'ignore' says nothing",
+        UserWarning,
+        stacklevel=levels_to_user(),
+    )
+
+
+def encode_some(table: Any, schema: Schema, handle_unknown: str = "warn") -> Array:
     """Encode a table that may lack columns, which count as missing; see `encode`.
 
     Examples
@@ -73,9 +94,10 @@ def encode_some(table: Any, schema: Schema) -> Array:
     opened = open_table(table)
     present = [place for place, name in enumerate(schema.names) if name in opened.names]
     if not opened.named or not present:
-        return encode(table, schema)
+        return encode(opened, schema, handle_unknown)
     values = np.full((opened.n_rows, len(schema)), np.nan)
-    values[:, present] = encode(table, Schema(tuple(schema.columns[k] for k in present)))
+    some = Schema(tuple(schema.columns[k] for k in present))
+    values[:, present] = encode(opened, some, handle_unknown)
     return values
 
 
@@ -102,30 +124,44 @@ def _match_columns(table: Table, schema: Schema) -> list[int]:
     return [positions[name] for name in schema.names]
 
 
-def _encode_column(cells: Cells, column: ColumnSchema) -> Array:
+def _encode_column(
+    cells: Cells, column: ColumnSchema, unknown: dict[Hashable, tuple[Scalar, ...]] | None
+) -> Array:
+    """Encode one column; unknown categories are added to ``unknown``, or refused without it."""
     if cells.missing.all():
         return np.full(len(cells.missing), np.nan)  # of whatever type it is
     if column.kind == "category":
-        return _encode_categories(cells, column)
+        return _encode_categories(cells, column, unknown)
     if column.timed:
         return _encode_times(cells, column)
     values = numbers(cells)
+    wrong, problem = np.zeros(len(values), dtype=bool), ""
     if column.kind == "binary":
-        _refuse(cells, ~np.isin(values, (0.0, 1.0)), "is neither true nor false", column.kind)
-    elif column.whole:
-        _refuse(cells, values != np.floor(values), "is not a whole number", column.kind)
-    return values
+        wrong, problem = ~np.isin(values, (0.0, 1.0)), "is neither true nor false"
+    elif column.kind == "count" or (column.whole and unknown is None):
+        # a model of whole numbers has a density between them, one of counts has not
+        wrong, problem = values != np.floor(values), "is not a whole number"
+    wrong &= ~cells.missing
+    if not wrong.any():
+        return values
+    if unknown is None:
+        raise _refusal(cells, wrong, problem, column.kind)
+    unknown[cells.name] = tuple(pd.unique(values[wrong]).tolist())
+    return np.where(wrong, np.nan, values)
 
 
 def _refuse(cells: Cells, wrong: BoolArray, problem: str, kind: str) -> None:
     """Raise an error that names the first wrong cell, if there is one."""
-    rows = np.flatnonzero(wrong & ~cells.missing)
-    if rows.size:
-        value = shorten(cells.as_objects()[rows[0]])
-        raise TableError(
-            f"column {shorten(cells.name)}, row {rows[0]}: {value} {problem}; correct it, make it "
-            f"missing, or change the column's kind ({kind})"
-        )
+    if (wrong & ~cells.missing).any():
+        raise _refusal(cells, wrong & ~cells.missing, problem, kind)
+
+
+def _refusal(cells: Cells, wrong: BoolArray, problem: str, kind: str) -> TableError:
+    row = int(np.flatnonzero(wrong)[0])
+    return TableError(
+        f"column {shorten(cells.name)}, row {row}: {shorten(cells.as_objects()[row])} {problem}; "
+        f"correct it, make it missing, or change the column's kind ({kind})"
+    )
 
 
 def numbers(cells: Cells) -> Array:
@@ -169,7 +205,9 @@ def _number_levels(cells: Cells, levels: tuple[Scalar, ...]) -> Array:
     return np.array([np.nan if isinstance(level, str) else float(level) for level in levels])
 
 
-def _encode_categories(cells: Cells, column: ColumnSchema) -> Array:
+def _encode_categories(
+    cells: Cells, column: ColumnSchema, unknown: dict[Hashable, tuple[Scalar, ...]] | None
+) -> Array:
     codes: dict[Any, float] = {value: float(k) for k, value in enumerate(column.categories)}
     if cells.levels is None:
         # by hashing: sorting millions of cells takes ten times as long
@@ -180,7 +218,9 @@ def _encode_categories(cells: Cells, column: ColumnSchema) -> Array:
     lookup = np.array([*(codes.get(value, np.nan) for value in values), np.nan])
     encoded = lookup[np.where(cells.missing, -1, positions)]
     unseen = np.flatnonzero(np.isnan(encoded) & ~cells.missing)
-    if unseen.size:
+    if unseen.size and unknown is not None:
+        unknown[cells.name] = tuple(values[int(k)] for k in pd.unique(positions[unseen]))
+    elif unseen.size:
         value = shorten(values[int(positions[unseen[0]])])
         raise TableError(
             f"column {shorten(cells.name)}, row {unseen[0]}: {value} is not among its categories; "
@@ -312,14 +352,14 @@ def _category_dtype(categories: tuple[Scalar, ...]) -> str:
 
 
 def as_recorded(values: Array, schema: Schema) -> Array:
-    """Round drawn values to how their columns are recorded: whole numbers, whole days.
+    """Round drawn values to how their columns are recorded: whole numbers, cents, whole days.
 
     Parameters
     ----------
     values : ndarray of shape (rows, columns)
     schema : Schema
-        Integers and counts are rounded to whole numbers up to ±2^53, times to the column's
-        ``resolution``, real numbers to its decimals.
+        Counts are rounded to whole numbers, other numbers and times to the nearest value of their
+        `bayesspn.leaves.grids.Grid`; whole numbers stay within ±2^53.
 
     Returns
     -------
@@ -333,23 +373,9 @@ def as_recorded(values: Array, schema: Schema) -> Array:
     """
     values = np.array(values, dtype=np.float64)
     for j, column in enumerate(schema):
+        if column.continuous:
+            values[:, j] = column.grid.nearest(values[:, j])
         if column.whole:
             # what is given back must be fit to be read again
             values[:, j] = np.clip(np.rint(values[:, j]), -LARGEST_INTEGER, LARGEST_INTEGER)
-        elif column.timed and column.resolution:
-            with np.errstate(over="ignore"):  # what is infinite then becomes the last time
-                values[:, j] = column.resolution * np.rint(values[:, j] / column.resolution)
-        elif column.kind == "real" and column.resolution:
-            values[:, j] = _round_decimals(values[:, j], column.resolution)
-    return values
-
-
-def _round_decimals(values: Array, resolution: float) -> Array:
-    """Round to the decimals of a resolution; leave alone what is not recorded in decimals."""
-    for decimals in range(_MOST_DECIMALS + 1):
-        units = resolution * 10.0**decimals
-        if units >= 0.5 and abs(units - np.rint(units)) <= 1e-6 * units:
-            # floats beyond have no decimals, and scaling them could overflow
-            fine = np.abs(values) < LARGEST_INTEGER
-            return np.where(fine, np.round(np.where(fine, values, 0.0), decimals), values)
     return values

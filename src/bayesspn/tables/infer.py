@@ -6,8 +6,8 @@ values                                                        kind      families
 booleans                                                      binary    bernoulli
 text                                                          category  categorical, sorted values
 a categorical type                                            category  categorical, as declared
-whole numbers: only 0 and 1                                   category  categorical, these values
-whole numbers from 0 on: up to 20 different, twice each or so category  categorical, these values
+whole numbers: only two, or one                               category  categorical, these values
+whole numbers in a range of at most 20, twice each or so      integer   by sign, resolution 1
 whole numbers from 0 on, 0 occurs, median ≤ 10, none > 1000   count     poisson, geometric
 other whole numbers                                           integer   by sign, resolution 1
 other numbers                                                 real      by sign
@@ -16,9 +16,11 @@ lengths of time                                               duration  by sign
 ============================================================= ========= ===========================
 
 By sign: gaussian alone if some value is negative; gaussian and exponential if some are 0; gaussian
-and lognormal if all are positive. Whole numbers in a column of floats count as whole: pandas turns
-integers with missing cells into floats. Poisson leaves are for counts near zero only: their spread
-is tied to their mean, which is far too narrow for an income and too rigid for an age.
+and lognormal if all are positive; and atoms, wherever values recur far more often than those around
+them: zeros, round numbers. Few values that all recur have gaussian and atoms. Whole numbers in a
+column of floats count as whole: pandas turns integers with missing cells into floats. Poisson
+leaves are for counts near zero only: their spread is tied to their mean, which is far too narrow
+for an income and too rigid for an age.
 
 A constant column is allowed: text and whole numbers get a single category, other numbers Gaussian
 leaves around the value. Identifiers are refused, since there is nothing to learn from them: text
@@ -27,19 +29,39 @@ with more than 1,000 different values, or 50 or more cells of which over 90 % di
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Hashable, Sequence
 from typing import Any, NamedTuple
 
-from bayesspn.arrays import Array
+import numpy as np
+
+from bayesspn.arrays import Array, IntArray
+from bayesspn.leaves.atoms import find_atoms
+from bayesspn.leaves.grids import read_grid
+from bayesspn.numerics.checks import levels_to_user
 from bayesspn.tables.cells import TableError, shorten
 from bayesspn.tables.encoding import encode
 from bayesspn.tables.frames import open_table
 from bayesspn.tables.schema import ColumnSchema, Schema
 from bayesspn.tables.surveys import MOST_TEXT_CATEGORIES, ColumnSurvey, survey_cells
 
-_MOST_INTEGER_CATEGORIES = 20
+_SMALL_RANGE = 20
 _FEWEST_IDENTIFIERS = 50
+
+#: Zeros that make an atom where there are too many values to remember.
+_FEWEST_ZEROS = 8
+_LEAST_SHARE = 0.02
+
 _LARGEST_COUNT = 1_000
 _LARGEST_MEDIAN_COUNT = 10
+
+
+class Identifiers(TableError):
+    """A column of identifiers, from which there is nothing to learn."""
+
+    def __init__(self, column: Hashable, message: str) -> None:
+        super().__init__(message)
+        self.column = column
 
 
 def infer_schema(table: Any) -> Schema:
@@ -66,12 +88,42 @@ def infer_schema(table: Any) -> Schema:
         raise TableError(f"Found array with 0 feature(s) {shape}.")
     if not opened.n_rows:
         raise TableError(f"Found array with 0 sample(s) {shape}.")
-    return Schema(
-        tuple(
-            infer_column(survey_cells(cells))
-            for cells in map(opened.read, range(len(opened.names)))
+    return infer_columns([survey_cells(opened.read(k)) for k in range(len(opened.names))])
+
+
+def infer_columns(surveys: Sequence[ColumnSurvey]) -> Schema:
+    """Schema of columns that have been surveyed; those that cannot be used are all named."""
+    columns, refused = [], []
+    for survey in surveys:
+        try:
+            columns.append(infer_column(survey))
+        except Identifiers as error:
+            refused.append(error)
+    if len(refused) == 1:
+        raise refused[0]
+    if refused:
+        names = ", ".join(shorten(error.column) for error in refused)
+        raise TableError(
+            f"columns {names} have nearly as many different values as cells, as identifiers do; "
+            "drop them, or declare their categories (a categorical type, or their schema) if they "
+            "are none"
         )
-    )
+    numbered = [survey.name for survey in surveys if _numbers_rows(survey)]
+    if numbered:
+        warnings.warn(
+            f"column {', '.join(map(shorten, numbered))} looks like row numbers: every whole "
+            "number of a range, once; drop it if it says nothing about the row",
+            UserWarning,
+            stacklevel=levels_to_user(),
+        )
+    return Schema(tuple(columns))
+
+
+def _numbers_rows(survey: ColumnSurvey) -> bool:
+    if survey.content != "numbers" or not survey.whole or survey.observed < _FEWEST_IDENTIFIERS:
+        return False
+    once = survey.distinct.size in (0, survey.observed)
+    return once and survey.highest - survey.lowest + 1 == survey.observed
 
 
 class EncodedTable(NamedTuple):
@@ -125,6 +177,7 @@ def infer_column(survey: ColumnSurvey) -> ColumnSchema:
     families = _families_from(survey.lowest)
     if survey.content == "durations":
         return ColumnSchema(name, "duration", families, resolution=survey.step, dtype=dtype)
+    families = _number_families(survey)
     if not survey.whole:
         return ColumnSchema(name, "real", families, dtype=dtype)
     if _are_categories(survey):
@@ -132,7 +185,8 @@ def infer_column(survey: ColumnSurvey) -> ColumnSchema:
         return ColumnSchema(name, "category", categories=categories, dtype=dtype)
     # up to this limit all different values are known, and so is the median
     small = survey.lowest == 0 and survey.highest <= _LARGEST_COUNT
-    if small and survey.median <= _LARGEST_MEDIAN_COUNT:
+    few = survey.highest < _SMALL_RANGE and "atoms" in families
+    if small and not few and survey.median <= _LARGEST_MEDIAN_COUNT:
         return ColumnSchema(name, "count", dtype=dtype)
     return ColumnSchema(name, "integer", families, dtype=dtype)
 
@@ -147,10 +201,11 @@ def _infer_categories(survey: ColumnSurvey) -> ColumnSchema:
     identifiers = n_cells >= _FEWEST_IDENTIFIERS and len(levels) > 0.9 * n_cells
     if identifiers or len(levels) > MOST_TEXT_CATEGORIES:
         number = f"{len(levels):,}" + (" or more" if survey.cut else "")
-        raise TableError(
+        raise Identifiers(
+            name,
             f"column {shorten(name)} has {number} different values in {n_cells:,} "
             f"cells, such as {shorten(levels[0])}; drop it, or declare its categories (a "
-            "categorical type, or its schema) if they are no identifiers"
+            "categorical type, or its schema) if they are no identifiers",
         )
     return ColumnSchema(name, "category", categories=tuple(sorted(levels, key=str)), dtype=dtype)
 
@@ -159,16 +214,37 @@ def _are_categories(survey: ColumnSurvey) -> bool:
     n_distinct = survey.distinct.size
     if n_distinct == 2 and (survey.lowest, survey.highest) == (0.0, 1.0):
         return True
-    return (
-        survey.lowest >= 0
-        and 0 < n_distinct <= _MOST_INTEGER_CATEGORIES
-        and 2 * n_distinct <= survey.observed  # values that hardly recur are measurements
-    )
+    # values that hardly recur are measurements
+    return survey.lowest >= 0 and 0 < n_distinct <= 2 and 2 * n_distinct <= survey.observed
+
+
+def _number_families(survey: ColumnSurvey) -> tuple[str, ...]:
+    """Likelihood families that suit a column of numbers."""
+    families = _families_from(survey.lowest)
+    if survey.distinct.size:
+        step = 1.0 if survey.whole else None
+        return _with_atoms(families, survey.distinct, survey.counts, step)
+    zeros = survey.zeros >= max(_FEWEST_ZEROS, _LEAST_SHARE * survey.observed)
+    return (*families, "atoms") if zeros else families
+
+
+def _with_atoms(
+    families: tuple[str, ...], distinct: Array, counts: IntArray, step: float | None
+) -> tuple[str, ...]:
+    """Families with atoms beside them, if values recur; their precision may be known."""
+    times = counts.astype(np.float64)
+    width = read_grid(distinct, times).step if step is None else step
+    atoms = find_atoms(distinct, times, width)
+    if atoms.size == len(distinct):
+        # what skewed families have at one value spills over to its neighbours
+        return ("gaussian", "atoms")
+    return (*families, "atoms") if atoms.size else families
 
 
 def families_by_sign(values: Array) -> tuple[str, ...]:
     """Likelihood families that suit continuous values."""
-    return _families_from(float(values.min()))
+    distinct, counts = np.unique(values, return_counts=True)
+    return _with_atoms(_families_from(float(distinct[0])), distinct, counts, None)
 
 
 def _families_from(lowest: float) -> tuple[str, ...]:

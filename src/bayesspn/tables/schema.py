@@ -24,11 +24,13 @@ import dataclasses
 import os
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from bayesspn.leaves import FAMILIES
+from bayesspn.leaves.grids import Grid
 from bayesspn.tables.cells import Scalar, shorten
 from bayesspn.tables.dtypes import DEFAULT_DTYPES, suits_kind
 from bayesspn.tables.frames import check_names
@@ -64,7 +66,7 @@ def suitable_families(kind: str) -> tuple[str, ...]:
     def suits(name: str) -> bool:
         family = FAMILIES[name]
         if kind in ("binary", "category"):
-            return family.one_hot
+            return family.one_hot and family.measure == "discrete"
         if kind == "count":
             return family.measure == "discrete" and not family.one_hot
         return family.measure == "continuous"
@@ -92,6 +94,18 @@ class ColumnSchema:
     resolution : float, default=None
         Precision to which values are recorded, in their units (seconds for times). None reads it
         off the data; integers are recorded to 1.
+    origin : float, default=None
+        One of the recorded values, if all of them are whole steps of the ``resolution`` apart.
+        None reads it off the data.
+    values : tuple of float, default=()
+        All recorded values of a column of numbers, if these are few and irregular; read off the
+        data if empty.
+    atoms : tuple of float, default=()
+        Values that recur, such as 0, in a column of numbers most of which do not; read off the
+        data if empty.
+    low, high : float, default=None
+        Smallest and largest value possible, in the units of ``resolution``. None goes by the data:
+        positive numbers stay positive, numbers from 0 on stay there, shares stay between 0 and 1.
     gamma : float, default=None
         Strength of the leaf priors in pseudo-observations; None leaves it to the model.
     dtype : str, default=None
@@ -111,6 +125,11 @@ class ColumnSchema:
     resolution: float | None = None
     gamma: float | None = None
     dtype: str | None = None
+    origin: float | None = None
+    values: tuple[float, ...] = ()
+    atoms: tuple[float, ...] = ()
+    low: float | None = None
+    high: float | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.kind, str) or self.kind not in DEFAULT_FAMILIES:
@@ -123,6 +142,7 @@ class ColumnSchema:
             object.__setattr__(self, "resolution", 1.0)
         self._check_number("resolution", zero=True)
         self._check_number("gamma", zero=False)
+        self._check_grid()
         if self.dtype is not None and not (
             isinstance(self.dtype, str) and suits_kind(self.dtype, self.kind)
         ):
@@ -147,6 +167,26 @@ class ColumnSchema:
         """Whether values are moments or lengths of time, in seconds."""
         return self.kind in ("datetime", "duration")
 
+    @property
+    def continuous(self) -> bool:
+        """Whether values are modelled by densities, and recorded values stand for intervals."""
+        return not self.coded and self.kind != "count"
+
+    @cached_property
+    def grid(self) -> Grid:
+        """Which values are recorded, as far as it is known, of a continuous column."""
+        origin = self.origin
+        if origin is None and self.kind != "real":
+            origin = 0.0  # whole numbers, and times as calendars divide them
+        return Grid(
+            self.resolution or 0.0,
+            origin if self.resolution else None,
+            self.values,
+            self.atoms,
+            -np.inf if self.low is None else self.low,
+            np.inf if self.high is None else self.high,
+        )
+
     def _wrong(self, field: str, fix: str) -> SchemaError:
         value = shorten(getattr(self, field))
         return SchemaError(f"column {shorten(self.name)}: {field} is {value}; {fix}")
@@ -162,6 +202,8 @@ class ColumnSchema:
             raise self._wrong(
                 "families", f"a {self.kind} column takes one or more of {', '.join(suitable)}"
             )
+        if families == ("atoms",):
+            raise self._wrong("families", "atoms need a density beside them: add gaussian")
         object.__setattr__(self, "families", families)
 
     def _check_categories(self) -> None:
@@ -189,6 +231,29 @@ class ColumnSchema:
             )
         if "bernoulli" in self.families and len(categories) not in (0, 2):
             raise self._wrong("families", "bernoulli needs exactly two categories")
+
+    def _check_grid(self) -> None:
+        for field in ("values", "atoms"):
+            if not isinstance(getattr(self, field), list | tuple):
+                raise self._wrong(field, "use a list of numbers, such as [0, 2.5, 10]")
+            numbers = tuple(self._finite(field, value) for value in getattr(self, field))
+            object.__setattr__(self, field, numbers)
+            if list(numbers) != sorted(set(numbers)):
+                raise self._wrong(field, "list different numbers in ascending order")
+        for field in ("origin", "low", "high"):
+            if getattr(self, field) is not None:
+                object.__setattr__(self, field, self._finite(field, getattr(self, field)))
+        for field in ("origin", "values", "atoms", "low", "high"):
+            if not self.continuous and getattr(self, field) not in (None, ()):
+                raise self._wrong(field, f"a {self.kind} column has none: leave it out")
+        if self.low is not None and self.high is not None and self.low > self.high:
+            raise self._wrong("low", f"high is {self.high:g}, below it: swap them")
+
+    def _finite(self, field: str, value: Any) -> float:
+        number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+        if not number or not np.isfinite(value):
+            raise self._wrong(field, "use finite numbers, or leave it out")
+        return float(value)
 
     def _check_number(self, field: str, zero: bool) -> None:
         value = getattr(self, field)
@@ -264,8 +329,8 @@ class Schema:
     def replace(self, name: Hashable, /, **changes: Any) -> Schema:
         """Copy with some fields of one column changed.
 
-        A new kind brings its own defaults for families, categories and resolution unless these are
-        given, too, and drops a type that it cannot have.
+        A new kind brings its own defaults for families, categories, resolution and the values
+        possible unless these are given, too, and drops a type that it cannot have.
 
         Parameters
         ----------
@@ -289,6 +354,11 @@ class Schema:
                 "categories": (),
                 "ordered": False,
                 "resolution": None,
+                "origin": None,
+                "values": (),
+                "atoms": (),
+                "low": None,
+                "high": None,
                 "dtype": _keep_dtype(old.dtype, changes["kind"]),
             } | changes
         columns = list(self.columns)
@@ -349,8 +419,8 @@ def _summary(column: ColumnSchema) -> tuple[str, ...]:
         more = len(column.categories) - 4
         values = shown + (f", … {more} more" if more > 0 else "")
         values = values.replace(", ", " < ") if column.ordered else values
-    elif column.resolution is not None:
-        values = f"recorded to {column.resolution:g}"
+    elif column.continuous:
+        values = _describe_grid(column)
     if column.gamma is not None:
         values = ", ".join(filter(None, [values, f"gamma {column.gamma:g}"]))
     return (
@@ -360,6 +430,21 @@ def _summary(column: ColumnSchema) -> tuple[str, ...]:
         values or "-",
         column.dtype or "-",
     )
+
+
+def _describe_grid(column: ColumnSchema) -> str:
+    if len(column.values) == 1:
+        return f"always {column.values[0]:g}"
+    if column.values:
+        shown = ", ".join(f"{value:g}" for value in column.values[:4])
+        return shown + (f", … {len(column.values) - 4} more" if len(column.values) > 4 else "")
+    parts = [] if column.resolution is None else [f"recorded to {column.resolution:g}"]
+    ends = [None if end is None else f"{end:g}" for end in (column.low, column.high)]
+    if ends[0] is not None:
+        parts.append(f"from {ends[0]}" + (f" to {ends[1]}" if ends[1] is not None else ""))
+    elif ends[1] is not None:
+        parts.append(f"up to {ends[1]}")
+    return ", ".join(parts)
 
 
 def _cut(text: str, length: int) -> str:

@@ -21,7 +21,7 @@ from bayesspn.tables.times import recorded_step, seconds_from_times
 #: Text with more different values is taken for identifiers, so more need not be remembered.
 MOST_TEXT_CATEGORIES = 1_000
 
-#: Different whole numbers that are remembered: all those from 0 to 1000.
+#: Different numbers that are remembered, as many as the whole ones from 0 to 1000.
 _MOST_NUMBERS = 1_001
 
 Content = Literal["categories", "booleans", "moments", "durations", "numbers"]
@@ -49,7 +49,9 @@ class ColumnSurvey:
     whole : bool
         Whether all numbers are whole and exact.
     distinct, counts : ndarray
-        Different whole numbers, ascending, and how often each occurs; empty if there are too many.
+        Different numbers, ascending, and how often each occurs; empty if there are too many.
+    zeros : int
+        How many numbers are 0.
     step : float
         Seconds to which times are recorded.
     """
@@ -67,11 +69,12 @@ class ColumnSurvey:
     whole: bool = True
     distinct: Array = field(default_factory=lambda: np.empty(0))
     counts: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    zeros: int = 0
     step: float = np.inf
 
     @property
     def median(self) -> float:
-        """Median of whole numbers that are all remembered."""
+        """Median of numbers that are all remembered."""
         ends = np.cumsum(self.counts)
         middle = [(self.observed - 1) // 2, self.observed // 2]
         return float(self.distinct[np.searchsorted(ends, middle, side="right")].mean())
@@ -114,12 +117,18 @@ def survey_cells(cells: Cells) -> ColumnSurvey:
     values = numbers(cells)[~cells.missing]
     low, high = float(values.min()), float(values.max())
     whole = bool(np.all(values == np.floor(values)) and max(-low, high) <= LARGEST_INTEGER)
-    distinct, counts = np.unique(values if whole else values[:0], return_counts=True)
-    return _remember(
-        ColumnSurvey(name, dtype, "numbers", observed, lowest=low, highest=high, whole=whole),
-        distinct,
-        counts,
+    distinct, counts = np.unique(values, return_counts=True)
+    survey = ColumnSurvey(
+        name,
+        dtype,
+        "numbers",
+        observed,
+        lowest=low,
+        highest=high,
+        whole=whole,
+        zeros=int((values == 0).sum()),
     )
+    return _remember(survey, distinct, counts)
 
 
 def _remember(survey: ColumnSurvey, distinct: Array, counts: NDArray[np.int64]) -> ColumnSurvey:
@@ -164,11 +173,12 @@ def merge_surveys(parts: Sequence[ColumnSurvey]) -> ColumnSurvey:
         lowest=min(part.lowest for part in told),
         highest=max(part.highest for part in told),
         whole=whole,
+        zeros=sum(part.zeros for part in told),
         step=min(part.step for part in told),
     )
     if first.content != "numbers":
         return merged
-    known = whole and all(part.distinct.size for part in told)
+    known = all(part.distinct.size for part in told)
     kept = told if known else []
     distinct, place = np.unique(
         np.concatenate([np.empty(0), *(part.distinct for part in kept)]), return_inverse=True

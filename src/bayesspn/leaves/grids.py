@@ -1,0 +1,359 @@
+"""Grids: which values a continuous column is recorded as, and what each of them stands for.
+
+Leaves are densities on the real line, and tables hold rounded values. A recorded value stands for
+the interval of everything that is rounded to it, the smallest and the largest possible one also for
+everything beyond. Whatever is said of recorded values, equality, order or a range, is a statement
+about where these intervals meet, so that all answers agree:
+
+===================== ===================================================================
+grid                  recorded values
+===================== ===================================================================
+origin and step       origin + k · step: cents, half points, whole numbers, days
+values                a few irregular ones, which recur: 17.5, 22, 27, 32
+atoms                 some that recur, most often 0, among others that hardly do
+a step alone          any; each stands for an interval as wide as the step
+nothing               any, each for itself: a single one has no probability
+===================== ===================================================================
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from bayesspn.arrays import Array
+
+#: Gaps below this share of a column's range are taken for rounding noise.
+_SMALLEST_GAP = 1e-9
+
+#: Most decimals that values are taken to be recorded to.
+_MOST_DECIMALS = 9
+
+#: Share of a step within which a value is on the grid.
+_TOLERANCE = 1e-6
+
+#: Whole numbers beyond which floats have no halves to cut at.
+_LARGEST_WHOLE = 2.0**52
+
+#: Share of the values that may be off a grid: 9.899999 among hundredths.
+_MOST_OFF = 0.02
+
+_EPSILON = float(np.finfo(float).eps)
+
+#: Irregular values are a grid if they are at most so many and occur so often on average.
+_MOST_VALUES = 100
+_FEWEST_EACH = 3
+
+#: So few values of a regular grid may end where they are common.
+_FEW_VALUES = 20
+
+#: Values of a column without a grid recur if they occur so often, and have so large a share.
+_FEWEST_OF_ATOM = 5
+_LEAST_SHARE = 0.01
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The recorded values of a continuous column.
+
+    Parameters
+    ----------
+    step : float, default=0.0
+        Precision δ to which values are recorded; 0 if unlimited.
+    origin : float, default=None
+        A value such that all recorded ones are whole multiples of the step away from it; None if
+        there is no such value.
+    values : tuple of float, default=()
+        All recorded values, ascending, if these are few and irregular.
+    atoms : tuple of float, default=()
+        Values, ascending, that recur among many that do not; only these stand for an interval.
+    low, high : float, default=∓inf
+        Smallest and largest value possible. What a density has beyond belongs to these.
+
+    Examples
+    --------
+    >>> baths = Grid(step=0.5, origin=0.0, low=0.5)
+    >>> baths.nearest(np.array([-3.0, 1.7, 2.2])).tolist()
+    [0.5, 1.5, 2.0]
+    >>> baths.split(2.0, strict=True), baths.split(2.3, strict=True)  # below 2, below 2.3
+    ((1.75, 1.75), (2.25, 2.25))
+    """
+
+    step: float = 0.0
+    origin: float | None = None
+    values: tuple[float, ...] = ()
+    atoms: tuple[float, ...] = ()
+    low: float = -math.inf
+    high: float = math.inf
+
+    @cached_property
+    def _decimals(self) -> int | None:
+        """Decimals that the values of a regular grid have, if they have few."""
+        for decimals in range(_MOST_DECIMALS + 1):
+            ends = np.array([self.step, self.origin or 0.0]) * 10.0**decimals
+            if ends[0] >= 0.5 and (np.abs(ends - np.rint(ends)) <= _TOLERANCE).all():
+                return decimals
+        return None
+
+    @cached_property
+    def _cuts(self) -> Array:
+        """Where the intervals of irregular values meet."""
+        values = np.array(self.values)
+        return values[:-1] + 0.5 * np.diff(values)
+
+    def nearest(self, values: Array) -> Array:
+        """What values are recorded as; the shape of ``values``, NaN where they are."""
+        rounded = np.array(values, dtype=np.float64)
+        known = ~np.isnan(rounded)
+        if self.values:
+            places = np.searchsorted(self._cuts, rounded[known], side="right")
+            rounded[known] = np.array(self.values)[places]
+        elif self.step and self.origin is not None:
+            rounded = self._round(rounded)
+        for atom in self.atoms:
+            rounded[np.abs(rounded - atom) <= 0.5 * self.step] = atom
+        return np.clip(rounded, self.low, self.high)
+
+    def _round(self, values: Array) -> Array:
+        origin = self.origin or 0.0
+        with np.errstate(over="ignore", invalid="ignore"):
+            steps = np.floor((values - origin) / self.step + 0.5)
+            rounded = origin + self.step * steps
+        if self._decimals is not None:
+            # the float that is printed with so few decimals, not a neighbour of it
+            rounded = np.round(rounded, self._decimals)
+        return np.where(np.abs(steps) < _LARGEST_WHOLE, rounded, values)
+
+    def split(self, value: float, strict: bool) -> tuple[float, float]:
+        """Where densities are cut to tell recorded values below a value from all others.
+
+        Parameters
+        ----------
+        value : float
+        strict : bool
+            Whether the value itself is among the others rather than below.
+
+        Returns
+        -------
+        below, above : float
+            End of what is recorded below and start of what is not, between which there is nothing;
+            −inf if nothing is recorded below, inf if everything is.
+        """
+        if value <= self.low if strict else value < self.low:
+            return -math.inf, -math.inf
+        if value > self.high if strict else value >= self.high:
+            return math.inf, math.inf
+        if self.values:
+            return self._split_values(value, strict)
+        if not self.step or self.atoms:
+            return self._split_reals(value, strict)
+        if self.origin is None:
+            return self._beside(value, strict)
+        steps = (value - self.origin) / self.step
+        if abs(steps) >= _LARGEST_WHOLE or abs(steps - round(steps)) <= self._noise(value):
+            return self._beside(value, strict)
+        cut = self.origin + self.step * (math.floor(steps) + 0.5)
+        return cut, cut
+
+    def _split_reals(self, value: float, strict: bool) -> tuple[float, float]:
+        for atom in self.atoms:
+            if abs(value - atom) <= 0.5 * self.step:
+                below = value <= atom if strict else value < atom
+                return (atom - 0.5 * self.step if below else atom + 0.5 * self.step,) * 2
+        beside = math.nextafter(value, -math.inf if strict else math.inf)
+        return (beside, value) if strict else (value, beside)
+
+    def _noise(self, value: float) -> float:
+        """Share of the step by which a value on the grid may be off, none for whole numbers."""
+        origin = self.origin or 0.0
+        if float(self.step).is_integer() and float(origin).is_integer():
+            return 0.0
+        return _TOLERANCE + 4.0 * _EPSILON * (abs(value) + abs(origin)) / self.step
+
+    def _split_values(self, value: float, strict: bool) -> tuple[float, float]:
+        nearest = min(self.values, key=lambda recorded: abs(recorded - value))
+        if abs(nearest - value) <= _TOLERANCE * self.step:
+            value = nearest
+        place = int(np.searchsorted(self.values, value, side="left" if strict else "right"))
+        ends = np.concatenate([[-math.inf], self._cuts, [math.inf]])
+        return float(ends[place]), float(ends[place])
+
+    def _beside(self, value: float, strict: bool) -> tuple[float, float]:
+        """The end of a value's own interval; floats without halves are told apart themselves."""
+        cut = value - 0.5 * self.step if strict else value + 0.5 * self.step
+        beside = math.nextafter(value, -math.inf if strict else math.inf)
+        other = min(value - self.step, beside) if strict else max(value + self.step, beside)
+        if min(value, other) < cut < max(value, other):
+            return cut, cut
+        return (other, value) if strict else (value, other)
+
+    def interval(self, value: float) -> tuple[float, float] | None:
+        """Everything that is recorded as a value; None if nothing is."""
+        low, high = self.split(value, strict=True)[1], self.split(value, strict=False)[0]
+        return (low, high) if low < high or (low == value == high and self.step) else None
+
+    @property
+    def single(self) -> bool:
+        """Whether every single value has a probability."""
+        return bool(self.values or (self.step and not self.atoms))
+
+    def holding(self, low: float, high: float) -> Grid:
+        """The same grid with values from ``low`` to ``high`` possible."""
+        if self.values:
+            values = tuple(sorted({*self.values, low, high}))
+            return replace(self, values=values, low=low, high=high)
+        return replace(self, low=min(self.low, low), high=max(self.high, high))
+
+    def cut_near(self, values: Array) -> Array:
+        """Ends of intervals next to values, so that no interval is cut; the shape of ``values``."""
+        if self.values:
+            if not self._cuts.size:
+                return np.array(values, dtype=np.float64)
+            places = np.searchsorted(self._cuts, values)
+            return self._cuts[np.minimum(places, len(self._cuts) - 1)]
+        if not self.step or self.origin is None:
+            cuts = np.array(values, dtype=np.float64)
+            for atom in self.atoms:
+                cuts[np.abs(cuts - atom) < 0.5 * self.step] = atom + 0.5 * self.step
+            return cuts
+        origin = self.origin
+        with np.errstate(over="ignore"):
+            steps = np.floor((values - origin) / self.step)
+        # so far out that steps are no longer told apart, anything is recorded
+        fine = np.abs(steps) < _LARGEST_WHOLE
+        return np.where(fine, origin + self.step * (steps + 0.5), values)
+
+
+def read_grid(
+    distinct: Array,
+    counts: Array,
+    *,
+    step: float | None = None,
+    low: float | None = None,
+    high: float | None = None,
+) -> Grid:
+    """Find the grid of a column, and the values possible.
+
+    Positive values stay positive, from the smallest positive value on the grid; values from 0 on
+    stay there, and shares, fractions between 0 and 1, up to 1. Few values end where they are
+    common, as ratings from 1 to 5 do.
+
+    Parameters
+    ----------
+    distinct, counts : ndarray of shape (values,)
+        Different values, ascending, and how often each occurs.
+    step : float, default=None
+        Precision, if it is known.
+    low, high : float, default=None
+        Smallest and largest value possible, if these are known.
+
+    Examples
+    --------
+    >>> read_grid(np.array([0.5, 1.0, 2.5]), np.array([3, 4, 1]))
+    Grid(step=0.5, origin=0.0, values=(), atoms=(), low=0.5, high=inf)
+    """
+    stated = step is not None
+    step, origin, values = _regular(distinct, step) or _irregular(distinct, counts)
+    if values:
+        return Grid(step, None, values, low=values[0], high=values[-1])
+    often = counts >= max(_FEWEST_OF_ATOM, _LEAST_SHARE * counts.sum())
+    atoms = tuple(distinct[often].tolist()) if origin is None and not stated else ()
+    first, last = float(distinct[0]), float(distinct[-1])
+    whole = step == 1.0 and origin == 0.0
+    ends = _piled_ends(counts) if origin is not None else (False, False)
+    if low is None and ends[0]:
+        low = first
+    if high is None and ends[1]:
+        high = last
+    if low is None:
+        low = -math.inf if first < 0 else 0.0 if first == 0 else _least(first, step, origin)
+    if high is None:
+        high = 1.0 if first >= 0 and last <= 1 and not whole else math.inf
+    return Grid(step, origin, (), atoms, low, high)
+
+
+def _piled_ends(counts: Array) -> tuple[bool, bool]:
+    """Whether few values end where they are common, as ratings from 1 to 5 do.
+
+    Values that thin out towards an end may go on beyond it.
+    """
+    if not 2 < len(counts) <= _FEW_VALUES or counts.sum() < _FEWEST_EACH * len(counts):
+        return False, False
+    common = 0.5 * counts.sum() / len(counts)
+    return bool(counts[0] >= common), bool(counts[-1] >= common)
+
+
+def _least(first: float, step: float, origin: float | None) -> float:
+    """The smallest positive value of a grid whose smallest value seen is positive."""
+    if not step:
+        return first
+    if origin is None:
+        return min(first, step)
+    rest = origin - step * math.floor(origin / step)
+    least = rest if rest > _TOLERANCE * step else step
+    return min(first, float(Grid(step, origin).nearest(np.array([least]))[0]))
+
+
+Found = tuple[float, float | None, tuple[float, ...]]
+
+
+def _regular(distinct: Array, step: float | None) -> Found | None:
+    """Step and origin, if all values are on a grid whose step is their smallest gap, or given."""
+    if step is None and len(distinct) == 1:
+        return 0.0, None, (float(distinct[0]),)
+    width = _exact_gap(distinct) if step is None else step
+    if not width:
+        return width, None, ()
+    steps = (distinct / 2 - distinct[0] / 2) / (width / 2)  # huge values would overflow
+    noise = 4.0 * _EPSILON * np.abs(distinct).max() / width
+    off = np.abs(steps - np.rint(steps)) > _TOLERANCE * (1 + 1e-3 * steps) + noise
+    if off.mean() <= _MOST_OFF:
+        start = float(distinct[0]) / width
+        centred = abs(start - round(start)) <= _TOLERANCE + noise
+        return width, 0.0 if centred else float(distinct[0]), ()
+    return None if step is None else (step, None, ())
+
+
+def _irregular(distinct: Array, counts: Array) -> Found:
+    """The grid of values whose smallest gap is not a step from each to the next."""
+    gap = _exact_gap(distinct)
+    if len(distinct) <= _MOST_VALUES and counts.sum() >= _FEWEST_EACH * len(distinct):
+        return gap, None, tuple(distinct.tolist())
+    decimals = _count_decimals(distinct)
+    if decimals is None:
+        return gap, None, ()
+    units = np.rint(distinct * 10.0**decimals).astype(np.int64)
+    divisor = int(np.gcd.reduce(np.diff(units))) / 10.0**decimals
+    found = _regular(distinct, divisor)
+    return found if found is not None else (gap, None, ())
+
+
+def _count_decimals(distinct: Array) -> int | None:
+    """Decimals that all values have, None if these are many."""
+    for decimals in range(_MOST_DECIMALS + 1):
+        units = distinct * 10.0**decimals
+        if np.abs(units).max() >= 2.0**46:  # beyond, decimals are within the floats' own noise
+            return None
+        if (np.abs(units - np.rint(units)) > 1e-4).mean() <= _MOST_OFF:
+            return decimals
+    return None
+
+
+def _exact_gap(distinct: Array) -> float:
+    """The smallest gap, as the float that is printed with as few decimals as the values have."""
+    gap = smallest_gap(distinct)
+    decimals = _count_decimals(distinct)
+    rounded = gap if decimals is None else round(gap, decimals)
+    return rounded if rounded > 0 else gap
+
+
+def smallest_gap(distinct: Array) -> float:
+    """Smallest gap between sorted distinct values, rounding noise aside; 0 without any gap."""
+    halves = distinct / 2  # the range of huge values would overflow
+    noise = _SMALLEST_GAP * (halves[-1] - halves[0])
+    noise = max(noise, 4 * np.finfo(float).eps * float(np.abs(halves).max()))
+    gaps = 2 * np.diff(halves)[np.diff(halves) > noise]
+    return float(gaps.min()) if gaps.size else 0.0
