@@ -131,7 +131,8 @@ def tree() -> Truth:
     def log_density(table: pd.DataFrame) -> Array:
         values = table.to_numpy()
         flipped = np.asarray(values[:, 1:] != values[:, parents[1:]])
-        return np.asarray(np.where(flipped, np.log(0.15), np.log(0.85)).sum(axis=1) - np.log(2))
+        logs = np.choose(flipped.astype(np.int64), [np.log(0.85), np.log(0.15)])
+        return np.asarray(np.sum(logs, axis=1) - np.log(2))
 
     return Truth(draw, log_density, continuous=False)
 
