@@ -90,6 +90,13 @@ def test_report_has_its_sections_and_links_to_them(page):
         assert words.lower() in reader.text.lower()
 
 
+def test_sections_are_announced_when_they_begin(numbers):
+    told: list[str] = []
+    build_report(numbers[0], announce=told.append)
+    assert told[0] == "The table"
+    assert told[-1] == "Questions and answers"
+
+
 def test_answers_in_the_report_are_the_models(page, model):
     text = Reader(page).text
     calls = re.findall(r"model\.joint_\.(?:mode|expectation)\(.*?interval=0\.9\)", text)

@@ -63,7 +63,13 @@ def report(
     data = _read(table, chosen)
     from bayesspn.report import write_report
 
-    write_report(fitted, output, data, title=title or model.stem)
+    write_report(
+        fitted,
+        output,
+        data,
+        title=title or model.stem,
+        announce=lambda section: say(f"{section.lower()} …"),
+    )
     if as_json:
         print_json({"output": str(output), "bytes": output.stat().st_size})
     else:

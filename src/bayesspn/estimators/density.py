@@ -58,7 +58,8 @@ class BayesianSPN(Questions, DensityMixin, JointEstimator):
     schema : Schema, default=None
         What the columns are; inferred from the table if not given.
     n_jobs : int, default=None
-        Cores to use, as joblib counts them. The draws do not depend on it.
+        Cores to use, as joblib counts them: so many chains run side by side, in threads of this
+        process. By default one after the other, each on all cores. The draws do not depend on it.
     random_state : int, RandomState or None, default=None
         An int makes fits reproducible.
     progress : bool, default=False

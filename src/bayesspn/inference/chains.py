@@ -228,7 +228,8 @@ def run_chains(
         As in `run_chain`.
     n_jobs : int, default=None
         Cores to use, as joblib counts them: None is 1 unless a `joblib.parallel_config` says
-        otherwise, −1 is all. Chains get a process each; cores left over become threads of theirs.
+        otherwise, −1 is all. Chains get a thread of this process each; cores left over become
+        further threads of theirs.
 
     Examples
     --------

@@ -118,7 +118,7 @@ def _reachable(nodes: list[Node], root: int) -> tuple[Node, ...]:
             wanted[list(node.children)] = True
     number = np.cumsum(wanted) - 1
     kept: list[Node] = []
-    for place in np.flatnonzero(wanted):
+    for place in np.flatnonzero(wanted).tolist():
         node = nodes[place]
         if isinstance(node, LeafNode):
             kept.append(node)

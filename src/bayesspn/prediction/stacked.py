@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,6 +63,10 @@ class StackedCircuits:
     _tables: OrderedDict[tuple[object, ...], Array] = field(default_factory=OrderedDict, repr=False)
     _set_masses: OrderedDict[tuple[object, ...], Array] = field(
         default_factory=OrderedDict, repr=False
+    )
+    #: Leaves that differ, by column.
+    _different: dict[int, tuple[LeafDensities, NDArray[np.int64]]] = field(
+        default_factory=dict, repr=False
     )
     #: Cells that columns were divided into, by column, and under which key their table is.
     _divisions: dict[int, list[tuple[Array, Array, tuple[object, ...]]]] = field(
@@ -125,7 +129,9 @@ class StackedCircuits:
         tabulated = self._tabulated_log_mass(column, low, high)
         if tabulated is not None:
             return tabulated
-        return self._by_draw(log_mass(self.densities, column, np.array(low), np.array(high)))
+        return self._of_leaves(
+            column, lambda leaves, at: log_mass(leaves, at, np.array(low), np.array(high))
+        )
 
     def _tabulated_log_mass(self, column: int, low: float, high: float) -> Array | None:
         """The same for an interval that consists of cells with tabulated probabilities."""
@@ -153,8 +159,11 @@ class StackedCircuits:
 
             def fill(interval: int) -> None:
                 ends = np.array(low[interval]), np.array(high[interval])
-                masses[interval] = self._by_draw(np.exp(log_mass(self.densities, column, *ends)))
+                masses[interval] = self._of_leaves(
+                    column, lambda leaves, at: np.exp(log_mass(leaves, at, *ends))
+                )
 
+            self._distinct(column)  # once, not in every thread
             for _ in map_in_threads(fill, range(len(low))):
                 pass
             return masses
@@ -173,8 +182,8 @@ class StackedCircuits:
         def tabulate() -> Array:
             total = np.zeros((3, self.n_draws, self.graph.n_paths, self.graph.leaves))
             for low, high in zip(values.low, values.high, strict=True):
-                part = moments(self.densities, column, np.array(low), np.array(high))
-                total += self._by_draw(part)
+                ask = partial(moments, low=np.array(low), high=np.array(high))
+                total += self._of_leaves(column, ask)
             return total
 
         key = (column, "moments", values.low.tobytes(), values.high.tobytes())
@@ -199,6 +208,37 @@ class StackedCircuits:
     ) -> Array:
         """Draw one value of a column for each leaf, on (draw, path) pairs; shape of ``path``."""
         return draw_cells(rng, self.densities, column, path, leaf)
+
+    def _of_leaves(self, column: int, ask: Callable[[LeafDensities, int], Array]) -> Array:
+        """Something of a column's leaves, asked of those that differ; (…, draws, paths, leaves).
+
+        Leaves that no row of a draw has visited are all alike: a half of them, as a rule.
+        """
+        distinct = self._distinct(column)
+        if distinct is None:
+            return self._by_draw(ask(self.densities, column))
+        leaves, which = distinct
+        values = ask(leaves, 0)[..., 0][..., which]
+        return self._by_draw(values.reshape(*values.shape[:-1], -1, self.graph.leaves))
+
+    def _distinct(self, column: int) -> tuple[LeafDensities, NDArray[np.int64]] | None:
+        """A column's leaves that differ, and which of them each is; None if all may differ."""
+        if not isinstance(self.densities, PredictiveLeaves):
+            return None
+        if column not in self._different:
+            described, leaves = self.densities, self.leaves
+            parts = [described.hyper[g][position] for g, position in leaves.places[column]]
+            if len(parts) > 1:
+                member = int(np.searchsorted(leaves.mixed, column))
+                parts.append(np.moveaxis(described.log_mixing[member], 0, -1))
+            rows = np.concatenate(parts, axis=-1)
+            rows = np.ascontiguousarray(rows.reshape(-1, rows.shape[-1]))
+            # compared byte by byte, which is quicker than number by number
+            whole = rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1])))[:, 0]
+            _, first, which = np.unique(whole, return_index=True, return_inverse=True)
+            path, leaf = np.divmod(first, self.graph.leaves)
+            self._different[column] = (described.select(column, path, leaf), which)
+        return self._different[column]
 
     def _by_draw(self, values: Array) -> Array:
         """Split the axis of (draw, path) pairs, the last but one."""

@@ -258,13 +258,15 @@ def _cut_tails(
         (np.flatnonzero(values < high[0]), False),
         (np.flatnonzero(values > low[-1]), True),
     ):
-        for start in range(0, len(rows), _TAILS_TOGETHER):
-            some = rows[start : start + _TAILS_TOGETHER]
-            endless = np.full(len(some), np.inf)
-            ends = (values[some] - half, endless) if upper else (-endless, values[some] + half)
-            table = {column: circuits.masses(column, *ends)}
+        # values at an end of the range recur: most of a column may be zeros
+        distinct, place = np.unique(values[rows], return_inverse=True)
+        for start in range(0, len(distinct), _TAILS_TOGETHER):
+            inside = (place >= start) & (place < start + _TAILS_TOGETHER)
+            some, which = rows[inside], place[inside] - start
+            ends = distinct[start : start + _TAILS_TOGETHER]
+            endless = np.full(len(ends), np.inf)
+            tails = (ends - half, endless) if upper else (-endless, ends + half)
+            table = {column: circuits.masses(column, *tails)}
             beyond = average_missing(circuits, others[some], weights[:, some], table)[column]
-            share[some] = np.minimum(
-                share[some], beyond[np.arange(len(some)), np.arange(len(some))]
-            )
+            share[some] = np.minimum(share[some], beyond[np.arange(len(some)), which])
     return share

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from bayesspn import __version__
@@ -38,7 +39,12 @@ figure { margin: 0; } figcaption { font-size: .85rem; color: #555; }
 
 
 def write_report(
-    model: JointEstimator, path: str | os.PathLike[str], data: Any = None, *, title: str = "Report"
+    model: JointEstimator,
+    path: str | os.PathLike[str],
+    data: Any = None,
+    *,
+    title: str = "Report",
+    announce: Callable[[str], Any] | None = None,
 ) -> None:
     """Write a report on a fitted model: one HTML file that needs nothing else.
 
@@ -51,13 +57,21 @@ def write_report(
         As a rule the table that was learned from, which models do not keep. Without it there is
         nothing to compare with, and no row to be surprised by.
     title : str, default="Report"
+    announce : callable, default=None
+        Is told the name of every section when it is begun: large models take a while.
     """
-    page = build_report(model, data, title=title)
+    page = build_report(model, data, title=title, announce=announce)
     with replaced_file(path) as file:
         file.write(page.encode("utf-8"))
 
 
-def build_report(model: JointEstimator, data: Any = None, *, title: str = "Report") -> str:
+def build_report(
+    model: JointEstimator,
+    data: Any = None,
+    *,
+    title: str = "Report",
+    announce: Callable[[str], Any] | None = None,
+) -> str:
     """Build the page that `write_report` writes.
 
     Parameters
@@ -65,6 +79,8 @@ def build_report(model: JointEstimator, data: Any = None, *, title: str = "Repor
     model : fitted estimator
     data : table, default=None
     title : str, default="Report"
+    announce : callable, default=None
+        As in `write_report`.
 
     Returns
     -------
@@ -74,7 +90,11 @@ def build_report(model: JointEstimator, data: Any = None, *, title: str = "Repor
     from bayesspn.report.sections import SECTIONS
 
     subject = Subject.of(model, data)
-    parts = [(name, build(subject)) for name, build in SECTIONS.items()]
+    parts = []
+    for name, build in SECTIONS.items():
+        if announce is not None:
+            announce(name)
+        parts.append((name, build(subject)))
     links = [
         element("li", element("a", name, href=f"#{_anchor(name)}"))
         for name, part in parts

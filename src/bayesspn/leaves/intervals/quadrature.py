@@ -16,6 +16,7 @@ import numpy as np
 
 from bayesspn.arrays import Array
 from bayesspn.leaves.intervals.broadcast import flatten
+from bayesspn.leaves.intervals.narrow import log_narrow_mass
 from bayesspn.leaves.intervals.student import log_student_mass
 from bayesspn.numerics.special_functions import log_gammainc_scalar, log_rising_scalar
 
@@ -369,12 +370,18 @@ def log_predictive_mass(
         ends = [np.asarray(end, dtype=np.float64) for end in (low, high)]
         if kind == LOGNORMAL:
             ends = [np.log(np.maximum(end, 0.0)) for end in ends]
-        mass = log_student_mass(hyper, *((end - constants[0]) / constants[1] for end in ends))
+        ends = [(end - constants[0]) / constants[1] for end in ends]
+        mass = log_narrow_mass(hyper, *ends)
+        # what is not narrow in closed form, and what would lose its digits there by quadrature
         lost = np.isnan(mass)
         if lost.any():
-            low, high = (np.broadcast_to(end, mass.shape)[lost] for end in (low, high))
             hyper = np.broadcast_to(hyper, (*mass.shape, 5))[lost]
-            mass[lost] = _integrated_mass(kind, hyper, low, high, constants)
+            mass[lost] = log_student_mass(
+                hyper, *(np.broadcast_to(end, mass.shape)[lost] for end in ends)
+            )
+            left = np.isnan(mass)
+            low, high = (np.broadcast_to(end, mass.shape)[left] for end in (low, high))
+            mass[left] = _integrated_mass(kind, hyper[left[lost]], low, high, constants)
     return mass
 
 
