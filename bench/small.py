@@ -18,6 +18,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -40,13 +41,18 @@ def measure(
     paths = [str(EXPERIMENTS)] if source is None else [str(source), str(EXPERIMENTS)]
     if inherited := os.environ.get("PYTHONPATH"):
         paths.append(inherited)
-    done = subprocess.run(
-        [python, str(HERE / "small_measures.py"), name, what],
-        env=os.environ | ONE_THREAD | {"PYTHONPATH": os.pathsep.join(paths)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    command = [python, str(HERE / "small_measures.py"), name, what]
+    with tempfile.TemporaryDirectory() as folder:
+        if python != sys.executable:  # it may lack scikit-learn, which some tables come from
+            command.append(str(Path(folder) / "table.npz"))
+            np.savez(command[-1], **TABLES[name]())
+        done = subprocess.run(
+            command,
+            env=os.environ | ONE_THREAD | {"PYTHONPATH": os.pathsep.join(paths)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
     if done.returncode:
         print(f"{what} of {name} failed: {done.stderr.strip().splitlines()[-1:]}")
         return None

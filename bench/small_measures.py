@@ -1,7 +1,8 @@
 """What `bench/small.py` measures, in a process of its own: one table, printed as JSON.
 
-    python bench/small_measures.py NAME sweeps|fit|mixture|lace
+    python bench/small_measures.py NAME sweeps|fit|mixture|lace [FILE]
 
+FILE holds the table's columns, for environments that cannot make it.
 Only the public names of bayesspn are used, so that an older version, by PYTHONPATH, runs as well.
 All figures are CPU seconds of one thread, which hardly depend on what else a machine does.
 """
@@ -183,4 +184,5 @@ MEASURES = {"sweeps": time_sweeps, "fit": time_fit, "mixture": time_mixture, "la
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
-    print(json.dumps(MEASURES[sys.argv[2]](TABLES[sys.argv[1]]())))
+    table = dict(np.load(sys.argv[3])) if len(sys.argv) > 3 else TABLES[sys.argv[1]]()
+    print(json.dumps(MEASURES[sys.argv[2]](table)))
