@@ -500,9 +500,9 @@ def test_damaged_questions_give_an_answer_or_a_question_error():
     ],
 )
 def test_long_nonsense_ends_soon(text):
-    start = time.perf_counter()
+    start = time.process_time()
     answers(text)
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 2
 
 
 def test_many_clauses_on_many_categories_end_soon():

@@ -1,7 +1,7 @@
 """Intervals that are narrow for a Student t: a few Gauss rules are exact, and quick.
 
 Columns are divided into some eighty cells to be shown, and most leaves are wider than these. There
-the density is close to a polynomial, and ten nodes give all digits that matter at a tenth of the
+the density is close to a polynomial, and ten nodes give all digits that matter at a fraction of the
 cost of two incomplete beta functions.
 """
 # mypy: disable-error-code="no-untyped-def"
