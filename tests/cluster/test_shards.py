@@ -25,6 +25,7 @@ from bayesspn.estimators.training import placed_table
 from bayesspn.graphs import RegionGraph
 from bayesspn.inference.chains import run_chain, start_chain
 from bayesspn.inference.circuits import draw_active_components, draw_parameters
+from bayesspn.inference.warm_up import WarmUp, warm_up
 from bayesspn.model.generative import Learned, Model
 from bayesspn.numerics.random_numbers import Key
 from bayesspn.rows.encoded import encode_rows
@@ -87,6 +88,20 @@ def hold(workers, values=X, leaves=LEAVES):
 def test_draws_in_process_do_not_depend_on_shards(undisturbed, model, shards):
     assert_same(run(model, LocalShards(encode_rows(LEAVES, X), shards)), undisturbed[model])
     assert_same(run(model, hold(LocalWorkers(shards))), undisturbed[model])
+
+
+def test_samples_of_rows_do_not_depend_on_shards():
+    plan = WarmUp(("spread", "clustered"), 2, ((100, 2),))
+    whole = LocalShards(encode_rows(LEAVES, X))
+    expected = warm_up(Key(4), MODELS["finite"], whole, plan)
+    assert 60 < whole.sampled(100).n_rows < 140
+    for shards in (1, 3):
+        held = hold(LocalWorkers(shards))
+        assert held.sampled(100).n_rows == whole.sampled(100).n_rows
+        assert held.n_rows == len(X)
+        found = warm_up(Key(4), MODELS["finite"], held, plan)
+        for a, b in zip(arrays_of(found), arrays_of(expected), strict=True):
+            np.testing.assert_array_equal(a, b)
 
 
 @pytest.mark.parametrize(
