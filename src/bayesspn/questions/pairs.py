@@ -109,7 +109,7 @@ class PairQuestions(Viewed):
         True
         """
         view = self._view().knowing(given)
-        wanted = view.positions(columns) if several(columns) else [view.position(columns)]
+        wanted = view.positions(columns) if several(columns) else [view.position(columns)]  # type: ignore[arg-type]
         rest = view.positions(knowing)
         twice = [p for p in {*wanted, *rest} if [*wanted, *rest].count(p) > 1]
         if twice:
