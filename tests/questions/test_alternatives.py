@@ -38,7 +38,7 @@ def test_rows_have_alternatives_too(model):
     for place, row in rows.iterrows():
         known = row.drop(["member", "visits"]).to_dict()
         single = model.probability("member or visits > 2", given=known, interval=0.9)
-        np.testing.assert_allclose([part[place] for part in found], single[:3], rtol=1e-4)
+        np.testing.assert_allclose([part[place] for part in found[:3]], single[:3], rtol=1e-4)
 
 
 @pytest.mark.parametrize(

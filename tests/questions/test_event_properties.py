@@ -455,6 +455,7 @@ OBJECTS = st.one_of(
 )
 
 
+@pytest.mark.filterwarnings("ignore:The 'generic' unit")
 @settings(max_examples=5 * settings().max_examples)
 @given(columns(), OBJECTS)
 def test_any_value_is_answered_or_refused_in_words(drawn, value):

@@ -513,7 +513,7 @@ def test_many_clauses_on_many_categories_end_soon():
 
 ODD_VALUES = [
     *(None, np.nan, pd.NaT, True, -1, 2**53 + 1, 10**400, 1.5, np.inf, np.float16(2), 1j, b"F"),
-    *(np.datetime64(10**18, "s"), np.timedelta64(3, "M"), np.timedelta64(3), dt.timedelta.max),
+    *(np.datetime64(10**18, "s"), np.timedelta64(3, "M"), NO_UNIT, dt.timedelta.max),
     *(dt.datetime.max, dt.date(1, 1, 1), dt.time(3), pd.Timestamp("2024-03-31 02:30")),
     *(Decimal("sNaN"), Decimal("1.5"), Fraction(1, 3), object(), int, pd.Interval(1, 2)),
     *("F", "", ">", "<= 3", "='", "nan", "3 days", "2024-01-01", "yes", np.str_("F")),

@@ -42,7 +42,7 @@ def test_probabilities_of_rows_are_those_of_single_questions(model, rows, event)
     asked = [name for name in rows.columns if name in event]
     for place in range(len(rows)):
         single = model.probability(event, given=alone(rows, place, asked), interval=0.8)
-        here = [part[place] for part in found]
+        here = [part[place] for part in found[:3]]
         np.testing.assert_allclose(here, single[:3], rtol=1e-4, atol=1e-7)
     np.testing.assert_array_equal(model.probability(event, given=rows), found.value)
 
@@ -52,7 +52,7 @@ def test_expectations_of_rows_are_those_of_single_questions(model, rows, column)
     found = model.expectation(column, given=rows, interval=0.8)
     for place in range(len(rows)):
         single = model.expectation(column, given=alone(rows, place, [column]), interval=0.8)
-        here = [part[place] for part in found]
+        here = [part[place] for part in found[:3]]
         np.testing.assert_allclose(here, single[:3], rtol=1e-4, atol=1e-5)
 
 
@@ -63,7 +63,7 @@ def test_quantiles_of_rows_are_those_of_single_questions(model, rows, column):
     spread = 1.0 if column == "visits" else 0.01 * np.subtract(*model.quantile(column, [0.9, 0.1]))
     for place in range(len(rows)):
         single = model.quantile(column, levels, given=alone(rows, place, [column]), interval=0.8)
-        for part, expected in zip(found, single, strict=False):
+        for part, expected in zip(found[:3], single[:3], strict=True):
             np.testing.assert_allclose(part[place], expected, rtol=0.02, atol=spread)
     middle = model.quantile(column, given=rows)
     np.testing.assert_allclose(middle, found.value[:, 1])

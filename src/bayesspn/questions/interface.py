@@ -261,7 +261,7 @@ class Questions(DistributionQuestions, PairQuestions, ExplanationQuestions):
             found = row_quantiles(view, position, levels, given, interval)
             if np.ndim(q):
                 return found
-            return found[:, 0] if interval is None else Answer(*(part[:, 0] for part in found))
+            return found[:, 0] if interval is None else Answer(*(part[:, 0] for part in found[:3]))
         answers = [column_quantile(view, position, float(level), interval) for level in levels]
         if np.ndim(q) == 0:
             return answers[0]
