@@ -78,6 +78,8 @@ class Trial:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             warnings.simplefilter("ignore", ConvergenceWarning)
+            for words in ("the table has a single row", "column .* looks like row numbers"):
+                warnings.filterwarnings("ignore", words, UserWarning)
             try:
                 self.model = self.ask(BayesianSPN(**self.parameters).fit, self.table, allow="")
             except Refused:

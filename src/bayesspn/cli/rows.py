@@ -185,6 +185,7 @@ def _draw(
             "one at a time with --draws 1"
         )
     kept, known = _split(table, schema, *keep_and_drop, path)
+    _tell_left_out(table, schema, [*keep_and_drop[0], *keep_and_drop[1]], path)
     _tell_absent(known, schema, path)
     with _located(path, 0):
         values = encode_some(known, schema, model.handle_unknown)
@@ -238,6 +239,7 @@ def _work(
     for piece in read_table_chunks(path, ROWS_TOGETHER, chosen):
         kept, known = _split(piece, schema, keep, drop, path)
         if not start:
+            _tell_left_out(piece, schema, [*keep, *drop], path)
             _tell_absent(known, schema, path)
         with _located(path, start):
             result = _join(kept, work(known))
@@ -251,9 +253,12 @@ def _split(
     """Columns to copy to the output, and those that the model is to see."""
     names = table.columns.tolist()
     kept = find_columns(keep, names, name_input(path))
+    # what the model was not learned from was left out then, and need not be named again
     unseen = find_columns(drop, names, name_input(path)) + [
-        name for name in kept if name not in schema
+        name for name in names if name not in schema
     ]
+    if len(set(unseen)) == len(names):
+        unseen = []  # it is another table: an error says which columns the model has
     return table[kept], table.drop(columns=list(set(unseen)))
 
 
@@ -265,6 +270,16 @@ def _join(kept: pd.DataFrame, result: pd.DataFrame) -> pd.DataFrame:
             )
         result.insert(position, name, kept[name].array)
     return result
+
+
+def _tell_left_out(table: pd.DataFrame, schema: Schema, named: list[str], path: Path) -> None:
+    from bayesspn.tables.schema import list_some
+
+    asked = {part.strip() for names in named for part in names.split(",")}
+    others = tuple(n for n in table.columns if n not in schema and str(n) not in asked)
+    if others and len(others) < len(table.columns):
+        listed = list_some(others).removeprefix("known are ")
+        say(f"note: the model has no {listed}; {name_input(path)} is read without")
 
 
 def _tell_absent(table: pd.DataFrame, schema: Schema, path: Path) -> None:

@@ -280,7 +280,7 @@ def _piled_ends(counts: Array) -> tuple[bool, bool]:
 
     Values that thin out towards an end may go on beyond it.
     """
-    if not 2 < len(counts) <= _FEW_VALUES or counts.sum() < _FEWEST_EACH * len(counts):
+    if not 2 <= len(counts) <= _FEW_VALUES or counts.sum() < _FEWEST_EACH * len(counts):
         return False, False
     common = 0.5 * counts.sum() / len(counts)
     return bool(counts[0] >= common), bool(counts[-1] >= common)

@@ -1,0 +1,98 @@
+"""All answers about one column agree with each other, whatever its families and its grid."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bayesspn import BayesianSPN
+from bayesspn.tables import infer_schema
+
+FAMILIES = [
+    ("gaussian",),
+    ("lognormal",),
+    ("exponential",),
+    ("gaussian", "lognormal"),
+    ("gaussian", "exponential", "lognormal"),
+    ("gaussian", "atoms"),
+    ("exponential", "atoms", "gaussian"),
+]
+
+#: How positive values are recorded: in steps, as a few irregular ones, or as they are measured.
+RECORDED = {
+    "halves": lambda x: np.maximum(np.round(2 * x), 1) / 2,
+    "hundredths": lambda x: np.maximum(np.round(x, 2), 0.01),
+    "whole": lambda x: np.maximum(np.round(3 * x), 1),
+    "irregular": lambda x: np.array([0.5, 2.5, 6.0, 9.0, 16.5])[np.minimum(x, 4).astype(int)],
+    "measured": lambda x: x,
+}
+
+
+@cache
+def fitted(families: tuple[str, ...], recorded: str) -> tuple[BayesianSPN, np.ndarray]:
+    rng = np.random.default_rng(0)
+    values = RECORDED[recorded](rng.exponential(2.0, 90) + 0.02)
+    table = pd.DataFrame({"x": values, "y": rng.random(90) < 0.4})
+    schema = infer_schema(table).replace("x", families=families)
+    model = BayesianSPN(schema=schema, chains=1, burn_in=5, draws=3, thin=1, random_state=0)
+    return model.fit(table), values
+
+
+@pytest.mark.filterwarnings("ignore:the chains do not agree")
+@settings(max_examples=60, deadline=None)
+@given(
+    st.sampled_from(FAMILIES),
+    st.sampled_from(sorted(RECORDED)),
+    st.integers(0, 89),
+    st.sampled_from([0.0, 0.0, 0.3, -7.0, 40.0]),
+    st.sampled_from([None, "y", "x > 1"]),
+)
+def test_less_equal_and_greater_add_up(families, recorded, row, shift, known):
+    model, values = fitted(families, recorded)
+    value = float(values[row] + shift)
+
+    def ask(test: str) -> float:
+        return model.probability(f"x {test} {value!r}", given=known)
+
+    below, upto, above, least = map(ask, ("<", "<=", ">", ">="))
+    assert below + least == pytest.approx(1.0, abs=1e-9)
+    assert upto + above == pytest.approx(1.0, abs=1e-9)
+    grid = model.schema_["x"].grid
+    # a fraction is refused as a value of whole numbers, not answered
+    fraction = recorded == "whole" and value != round(value)
+    if not fraction and (grid.single or grid.interval(value) is not None):
+        equal, unequal = ask("="), ask("!=")
+        assert below + equal + above == pytest.approx(1.0, abs=1e-9)
+        assert equal + above == pytest.approx(least, abs=1e-9)
+        assert equal + unequal == pytest.approx(1.0, abs=1e-9)
+    if value <= 0:
+        assert upto == 0
+
+
+@pytest.mark.parametrize("families", FAMILIES, ids="+".join)
+@pytest.mark.parametrize("recorded", sorted(RECORDED))
+@pytest.mark.filterwarnings("ignore:the chains do not agree")
+def test_samples_quantiles_and_means_are_values_that_can_be(families, recorded):
+    model, values = fitted(families, recorded)
+    grid = model.schema_["x"].grid
+    drawn = model.sample(200, random_state=0)["x"].to_numpy()
+    np.testing.assert_array_equal(grid.nearest(drawn), drawn)
+    assert (drawn > 0).all()
+    for level in (0.02, 0.5, 0.98):
+        value = model.quantile("x", level)
+        assert grid.nearest(np.array([value]))[0] == value > 0
+        below, upto = (model.probability(f"x {test} {value!r}") for test in ("<", "<="))
+        assert below - 1e-9 <= level <= upto + 1e-9
+    assert grid.low <= model.expectation("x") <= grid.high
+    cells = model.distribution("x")
+    assert cells["probability"].sum() == pytest.approx(1.0)
+    if recorded != "measured":
+        low, high = float(cells["from"].iloc[1]), float(cells["to"].iloc[1])
+        asked = model.probability(f"{low!r} <= x < {high!r}")
+        assert asked == pytest.approx(cells["probability"].iloc[1], abs=1e-9)
+    assert values.min() > 0
