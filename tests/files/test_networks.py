@@ -34,6 +34,9 @@ def density(part: dict, x: np.ndarray) -> np.ndarray:
         p = np.array(part["probabilities"])
         inside = (x >= 0) & (x < len(p))
         return np.where(inside, p[np.where(inside, x, 0).astype(int)], 0.0)
+    if family == "atoms":
+        inside = np.abs(x[:, None] - np.array(part["values"])) <= part["width"] / 2
+        return inside @ np.array(part["probabilities"]) / part["width"]
     if family == "negative_binomial":
         return stats.nbinom.pmf(x, part["n"], part["p"])
     if family == "beta_geometric":

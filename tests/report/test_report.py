@@ -86,7 +86,7 @@ def test_report_has_its_sections_and_links_to_them(page):
     links = {a["href"][1:] for tag, a in reader.elements if tag == "a"}
     assert ids == links
     assert len(links) == 6
-    for words in ("Patients", "the chains", "Fit of the columns", "Most", "strength", "name"):
+    for words in ("Patients", "answers", "Fit of the columns", "Most", "strength", "name"):
         assert words.lower() in reader.text.lower()
 
 

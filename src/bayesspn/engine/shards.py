@@ -112,7 +112,7 @@ def choose_rows(row_ids: IntArray, share: float) -> NDArray[np.bool_]:
     Examples
     --------
     >>> int(choose_rows(np.arange(10_000), 0.25).sum())
-    2524
+    2525
     >>> ids = np.arange(100)
     >>> bool(choose_rows(ids, 0.5)[choose_rows(ids, 0.25)].all())  # larger ones hold smaller ones
     True

@@ -19,7 +19,7 @@ from bayesspn.inference.warm_up import TRIAL_SWEEPS, WarmUp, plan_samples
 
 #: Seconds of a core that a fit without a limit may take by the cost model below, the comparison of
 #: graphs and the warm-up aside.
-NOMINAL_SECONDS = 40.0
+NOMINAL_SECONDS = 25.0
 
 #: Chains, if there is no limit and if there is one; many short ones are better than few long ones.
 _USUAL_CHAINS = 8
@@ -27,7 +27,7 @@ MOST_CHAINS = 64
 _FEWEST_CHAINS = 2
 
 #: Sweeps that a chain should have.
-_CHAIN_SWEEPS = 200
+_CHAIN_SWEEPS = 150
 
 #: Draws of all chains together: neighbours in a chain say nearly the same.
 _DRAWS = 96
@@ -54,7 +54,7 @@ _RACED_SWEEPS = 700
 
 #: Seconds of a sweep: in any case; per row and weight; per cell that is not its column's most
 #: frequent value, and leaf that may see it.
-_SWEEP, _WEIGHT, _CELL = 8e-4, 4e-11, 1.5e-8
+_SWEEP, _WEIGHT, _CELL = 1.2e-3, 4e-11, 2e-8
 
 
 @dataclass(frozen=True)
@@ -143,7 +143,7 @@ def plan_lengths(
     Examples
     --------
     >>> auto = dict.fromkeys(("chains", "burn_in", "draws", "thin"), "auto")
-    >>> plan_lengths(auto, 0.002, 40)
+    >>> plan_lengths(auto, 0.002, 20)
     Lengths(chains=8, burn_in=None, most_burn_in=1000, draws=12, thin=4)
     >>> plan_lengths(auto, 1.0, 60, limited=True)
     Lengths(chains=2, burn_in=None, most_burn_in=18, draws=12, thin=1)

@@ -14,6 +14,8 @@ The document is an object with
 The families, with SciPy's names for them in brackets:
 
 - ``categorical``: ``probabilities`` of the codes 0, 1 …;
+- ``atoms``: ``probabilities`` of ``values``, each spread evenly over an interval of ``width`` around
+  its value;
 - ``negative_binomial`` (``nbinom``): ``n``, ``p``;
 - ``beta_geometric`` (``betanbinom`` with n = 1): ``a``, ``b``;
 - ``student_t`` (``t``): ``df``, ``loc``, ``scale``, ``limit``;
@@ -132,6 +134,15 @@ def _categorical(hyper: Array, constants: Array) -> dict[str, Any]:
     return {"family": "categorical", "probabilities": (hyper / hyper.sum()).tolist()}
 
 
+def _atoms(hyper: Array, constants: Array) -> dict[str, Any]:
+    return {
+        "family": "atoms",
+        "values": constants[:-1].tolist(),
+        "width": float(constants[-1]),
+        "probabilities": (hyper / hyper.sum()).tolist(),
+    }
+
+
 def _negative_binomial(hyper: Array, constants: Array) -> dict[str, Any]:
     a, b = map(float, hyper)
     return {"family": "negative_binomial", "n": a, "p": b / (b + 1.0)}
@@ -176,6 +187,7 @@ def _limit(limit: float, a: float) -> float | None:
 _DISTRIBUTIONS = {
     "bernoulli": _categorical,
     "categorical": _categorical,
+    "atoms": _atoms,
     "gaussian": _student,
     "lognormal": _log_student,
     "exponential": _lomax,

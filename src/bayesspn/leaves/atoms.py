@@ -40,8 +40,8 @@ def find_atoms(distinct: Array, counts: Array, step: float) -> Array:
 
     Examples
     --------
-    >>> values = np.array([0.0, 1.25, 1.5, 2.0, 3.75])
-    >>> find_atoms(values, np.array([60, 1, 2, 1, 2]), step=0.25)
+    >>> values = 0.25 * np.arange(30)
+    >>> find_atoms(values, np.array([60] + 29 * [1]), step=0.25)
     array([0.])
     """
     total = counts.sum()

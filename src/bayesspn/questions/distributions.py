@@ -48,7 +48,7 @@ class DistributionQuestions(Viewed):
         >>> table["probability"].idxmax()
         1
         >>> model.distribution("weight", interval=0.9).columns.tolist()
-        ['from', 'to', 'probability', 'low', 'high']
+        ['from', 'to', 'probability', 'low', 'high', 'error']
         """
         view = self._view().knowing(given)
         position = view.position(column)

@@ -18,7 +18,13 @@ from bayesspn.prediction.row_conditionals import RowConditionals
 from bayesspn.prediction.value_sets import ValueSet, include_exclude
 from bayesspn.questions.answers import is_exact, is_number
 from bayesspn.questions.events import QuestionError
-from bayesspn.questions.uncertainty import Answer, certain, monte_carlo_error, spread_draws
+from bayesspn.questions.uncertainty import (
+    Answer,
+    certain,
+    hold_error,
+    monte_carlo_error,
+    spread_draws,
+)
 from bayesspn.questions.views import View
 from bayesspn.tables import Schema, decode
 from bayesspn.tables.cells import shorten
@@ -227,15 +233,23 @@ def _answer(
             _ratio(np.logaddexp.reduce(above, axis=0), np.logaddexp.reduce(below, axis=0)),
         )
         if interval is not None:
-            drawn = _ratio(*ask(rows.with_drawn()))
-            error = monte_carlo_error(view.posterior.thinned, drawn.T)
-            part += (*spread_rows(drawn, interval), error)
+            error = _errors(view, above, below)
+            ends = spread_rows(_ratio(*ask(rows.with_drawn())), interval)
+            low, high = hold_error(*ends, part[0], error)
+            part += (np.maximum(low, 0.0), high, error)
         parts.append(part)
     pieces = [np.concatenate(piece) for piece in zip(*parts, strict=True)]
     if interval is None:
         return finish(pieces[0])
     value, low, high = map(finish, pieces[:3])
     return Answer(value, low, high, unit() * pieces[3])
+
+
+def _errors(view: View, above: Array, below: Array) -> Array:
+    """Monte Carlo errors of averages of ratios; scores (draws, rows)."""
+    with np.errstate(invalid="ignore"):
+        weights = np.nan_to_num(np.exp(below - np.logaddexp.reduce(below, axis=0)))
+    return monte_carlo_error(view.posterior.thinned, _ratio(above, below).T, weights.T)
 
 
 def _ratio(log_above: Array, log_below: Array) -> Array:

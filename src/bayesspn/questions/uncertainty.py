@@ -95,7 +95,7 @@ def monte_carlo_error(posterior: Posterior, said: Array, weights: Array | None =
     posterior : Posterior
     said : ndarray of shape (..., draws)
         What each draw says.
-    weights : ndarray of shape (draws,), default=None
+    weights : ndarray of shape (draws,) or (..., draws), default=None
         Weights of draws, which add up to one; equal by default.
 
     Returns
@@ -109,10 +109,12 @@ def monte_carlo_error(posterior: Posterior, said: Array, weights: Array | None =
     if len(lengths) < 2:
         return np.full(said.shape[:-1], np.nan)
     told = np.where((weights > 0) & ~np.isnan(said), said, 0.0)
-    centre = np.where(weights > 0, told - (told @ weights)[..., None], 0.0) * weights
     starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
-    by_chain = np.add.reduceat(centre, starts, axis=-1)
     chains = len(lengths)
+    with np.errstate(invalid="ignore"):  # of logarithms of what is impossible under some draws
+        mean = (told * weights).sum(axis=-1, keepdims=True)
+        centre = np.where(weights > 0, told - mean, 0.0) * weights
+        by_chain = np.add.reduceat(centre, starts, axis=-1)
     return np.asarray(np.sqrt(chains / (chains - 1) * (by_chain**2).sum(axis=-1)))
 
 

@@ -23,6 +23,9 @@ from bayesspn.tables.encoding import encode_some
 from bayesspn.tables.schema import ColumnSchema
 
 #: What is known, as users give it.
+#: Seconds beyond which lengths of time have no microseconds, and beyond which there are none.
+_SHORT, _LONGEST = 1e9, 1e18
+
 Condition = str | Mapping[Hashable, Any] | None
 
 
@@ -250,7 +253,11 @@ def decode_error(error: float, column: ColumnSchema) -> Any:
     """An error of a number of the column: a float, or how long it is."""
     if not column.timed:
         return float(error)
-    return pd.NaT if np.isnan(error) else pd.Timedelta(seconds=float(error))
+    if not error < _LONGEST:
+        return pd.NaT
+    if error < _SHORT:
+        return pd.Timedelta(round(error * 1e6), unit="us")
+    return pd.Timedelta(np.timedelta64(round(error), "s"))
 
 
 def show(value: Any) -> str:
