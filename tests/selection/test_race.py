@@ -60,7 +60,8 @@ def test_no_comparison_is_begun_after_the_time():
 
 def test_rows_are_sampled_for_wide_and_long_tables():
     values = np.zeros((10_000, 2))
-    assert len(sample_rows(values, 0)) == 3_000
+    assert len(sample_rows(values, 0)) == 10_000
+    assert len(sample_rows(np.zeros((20_000, 2)), 0)) == 10_000
     assert len(sample_rows(np.zeros((5_000, 1_000)), 0)) == 600
     assert len(sample_rows(values[:50], 0)) == 50
 

@@ -14,8 +14,8 @@ The document is an object with
 The families, with SciPy's names for them in brackets:
 
 - ``categorical``: ``probabilities`` of the codes 0, 1 …;
-- ``atoms``: ``probabilities`` of ``values``, each spread evenly over an interval of ``width`` around
-  its value;
+- ``atoms``: ``probabilities`` of ``values``, each spread evenly over an interval of ``width``
+  around its value;
 - ``negative_binomial`` (``nbinom``): ``n``, ``p``;
 - ``beta_geometric`` (``betanbinom`` with n = 1): ``a``, ``b``;
 - ``student_t`` (``t``): ``df``, ``loc``, ``scale``, ``limit``;

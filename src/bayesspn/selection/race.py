@@ -36,7 +36,7 @@ from bayesspn.tables.schema import Schema
 STOPS = (10, 30, 70)
 
 #: Rows at most, cells at most, and rows at least that are looked at.
-_MOST_ROWS = 3_000
+_MOST_ROWS = 10_000
 _MOST_CELLS = 200_000
 _LEAST_ROWS = 600
 
