@@ -109,6 +109,13 @@ rivals: $(READY)
 results: $(READY)
 	$(BIN)/python experiments/report.py $(ARGS)
 
+# what a user gets without a parameter but a time limit; and how near it comes to known truths
+plain: $(READY)
+	$(BIN)/python experiments/plain_call.py $(if $(DATA),--data $(DATA)) $(ARGS)
+
+recovery: $(READY)
+	$(BIN)/python experiments/recovery.py $(ARGS)
+
 # SPFlow brings its own torch, so it gets an environment of its own
 $(RIVALS)/spflow/.ready: $(READY)
 	cd experiments && ../$(BIN)/python -m rivals.environments $(abspath $(RIVALS)) spflow

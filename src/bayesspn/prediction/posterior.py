@@ -67,6 +67,12 @@ class Posterior:
         """Number of draws of all chains."""
         return sum(len(chain) for chain in self.draws)
 
+    @property
+    def n_rows(self) -> int:
+        """Number of rows that were learned from."""
+        state = next(chain[0] for chain in self.draws if chain)
+        return int(state.edge_counts[0].sum())
+
     def merged(self, other: Posterior) -> Posterior:
         """This posterior's chains and the other's, which must be of the same model."""
         if other.model is not self.model:

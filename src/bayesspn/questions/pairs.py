@@ -18,6 +18,9 @@ from bayesspn.questions.uncertainty import Answer, certain, monte_carlo_error, s
 from bayesspn.questions.views import Condition, Viewed
 from bayesspn.tables.cells import shorten
 
+#: Mutual information that matters, and what rows give by chance, in nats over their number.
+_DEPENDENT, _BY_CHANCE = 0.01, 5.0
+
 #: Cells per column that dependence is judged by, and draws that judge it.
 _DEPENDENCE_CELLS = 12
 _DEPENDENCE_DRAWS = 50
@@ -135,13 +138,14 @@ class PairQuestions(Viewed):
         low, high = spread_draws(values, interval)
         return Answer(mean, float(low), float(high), error)
 
-    def dependence(self, threshold: float = 0.01) -> pd.DataFrame:
+    def dependence(self, threshold: float | None = None) -> pd.DataFrame:
         """Probability that two columns depend on each other, for all pairs.
 
         Parameters
         ----------
-        threshold : float, default=0.01
-            Mutual information in nats from which on columns count as dependent.
+        threshold : float, default=None
+            Mutual information in nats from which on columns count as dependent. By default 0.01,
+            and 5 over the number of rows: as much as few rows cannot tell from none.
 
         Returns
         -------
@@ -157,6 +161,9 @@ class PairQuestions(Viewed):
         >>> bool(table.loc["ill", "visits"] > 0.9 > table.loc["ill", "sex"])
         True
         """
+        if threshold is None:
+            rows = self._view().posterior.n_rows
+            threshold = _DEPENDENT + _BY_CHANCE / max(rows, 1)
         share = (self._information_draws() > threshold).mean(axis=0)
         return self._square_frame(share)
 
