@@ -486,7 +486,7 @@ def test_default_graphs_suit_the_table():
         "independent columns",
         "mixture of 16",
         "mixture of 48",
-        "depth 6, partitions 1·1·1·1·1·1, nodes 16",
+        "depth 6, partitions 1·1·1·1·1·1, nodes 32",
         "depth 6, partitions 8·1·1·1·1·1, nodes 16",
         "depth 6, partitions 4·1·1·1·1·1, nodes 32",
         "depth 4, partitions 8·1·1·1, nodes 16",
@@ -582,8 +582,8 @@ def test_estimators_select_their_graph(known, tmp_path):
     known.values = {12: -50.0}
     model = BayesianSPN(graph="select", **SHORT, random_state=0).fit(TABLE)
     assert model.graph == "select"
-    assert model.graph_ == RegionGraph(1, 4, 2, 12, 12, "shared")
-    assert model.selection_.index[0] == "depth 1, partitions 4, nodes 12"
+    assert (model.graph_.depth, model.graph_.leaves) == (1, 12)
+    assert "nodes 12" in model.selection_.index[0]
     assert "loo" not in model.selection_
     path = tmp_path / "model.bspn"
     model.save(path)

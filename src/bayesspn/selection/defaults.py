@@ -82,7 +82,7 @@ def default_graphs(rows: int, columns: int) -> tuple[RegionGraph, ...]:
     >>> for graph in default_graphs(1_000, 10):
     ...     print(graph.depth, graph.branching, graph.sums, graph.products)
     4 (4, 1, 1, 1) 16 shared
-    4 (1, 1, 1, 1) 16 shared
+    4 (1, 1, 1, 1) 32 shared
     4 (8, 1, 1, 1) 16 shared
     4 (4, 1, 1, 1) 32 shared
     2 (8, 1) 16 shared
@@ -101,7 +101,7 @@ def default_graphs(rows: int, columns: int) -> tuple[RegionGraph, ...]:
     crossed = min(2, depth)
     graphs = [
         usual,
-        shared(1, depth, states),
+        shared(1, depth, 2 * states),
         shared(8, depth, states),
         shared(4, depth, 2 * states),
         shared(8, max(1, depth - 2), states),

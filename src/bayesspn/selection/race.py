@@ -131,7 +131,8 @@ def race_graphs(
     graphs : sequence of RegionGraph
     seed : int
     target : int, default=None
-        Column whose density given all others is what counts; None judges by whole rows.
+        Column whose density given all others is what counts, beside the density of whole rows per
+        column; None judges by whole rows.
     stops : sequence of int
         Sweeps that lanes have done when they are compared.
     n_jobs : int, default=None
@@ -237,7 +238,9 @@ def _advance_run(run: _Run, start: str, done: int, stop: int, target: int | None
     if target is not None:
         others = run.held_out.copy()
         others[:, target] = np.nan
-        scores = scores - posterior.score_samples(others)
+        # few rows held out say little about one column: those that explain the rest count as well
+        whole = scores / run.held_out.shape[1]
+        scores = scores - posterior.score_samples(others) + whole
     return run._replace(state=state, scores=scores, seconds=seconds)
 
 

@@ -120,7 +120,7 @@ def log_cells(leaves: Leaves, column: int, model: int, values: np.ndarray) -> fl
     ("name", "more", "largest"),
     [
         ("pinned", {"runs": 6, "sweeps": 400}, 2.0),
-        pytest.param("sequential", THOROUGH["sequential"], 0.3, marks=pytest.mark.long),
+        pytest.param("sequential", THOROUGH["sequential"], 0.4, marks=pytest.mark.long),
         pytest.param("pinned", {"runs": 8, "sweeps": 6000}, 0.3, marks=pytest.mark.long),
         pytest.param("tempered", THOROUGH["tempered"], 0.3, marks=pytest.mark.long),
     ],
@@ -167,7 +167,7 @@ def small_tables(count: int):
 def test_the_two_estimates_agree_with_learned_hyper_parameters():
     for model, X in small_tables(1):
         rows = encode_rows(model.leaves, X)
-        one = bridge_evidence(model, rows, seed=3)
+        one = bridge_evidence(model, rows, seed=3, sweeps=2000)
         two = sequential_evidence(model, rows, seed=3, runs=6, particles=48)
         together = np.hypot(one.standard_error, two.standard_error)
         assert together < 0.8
