@@ -20,6 +20,7 @@ from bayesspn.tables.cells import BoolArray, Cells, Scalar, TableError, shorten
 from bayesspn.tables.dtypes import DEFAULT_DTYPES, category_content, number_type
 from bayesspn.tables.frames import Table, build_frame, open_table
 from bayesspn.tables.schema import ColumnSchema, Schema, list_some
+from bayesspn.tables.text_values import read_text
 from bayesspn.tables.times import (
     has_time_zone,
     seconds_from_times,
@@ -132,6 +133,7 @@ def _encode_column(
         return np.full(len(cells.missing), np.nan)  # of whatever type it is
     if column.kind == "category":
         return _encode_categories(cells, column, unknown)
+    cells = read_text(cells)
     if column.timed:
         return _encode_times(cells, column)
     values = numbers(cells)

@@ -39,11 +39,12 @@ from bayesspn.arrays import Array, IntArray
 from bayesspn.leaves.atoms import find_atoms
 from bayesspn.leaves.grids import read_grid
 from bayesspn.numerics.checks import levels_to_user
-from bayesspn.tables.cells import TableError, shorten
+from bayesspn.tables.cells import Cells, TableError, shorten
 from bayesspn.tables.encoding import encode
 from bayesspn.tables.frames import open_table
 from bayesspn.tables.schema import ColumnSchema, Schema
 from bayesspn.tables.surveys import MOST_TEXT_CATEGORIES, ColumnSurvey, survey_cells
+from bayesspn.tables.text_values import read_text
 
 _SMALL_RANGE = 20
 _FEWEST_IDENTIFIERS = 50
@@ -88,7 +89,21 @@ def infer_schema(table: Any) -> Schema:
         raise TableError(f"Found array with 0 feature(s) {shape}.")
     if not opened.n_rows:
         raise TableError(f"Found array with 0 sample(s) {shape}.")
-    return infer_columns([survey_cells(opened.read(k)) for k in range(len(opened.names))])
+    return infer_columns([survey_cells(_read(opened.read(k))) for k in range(len(opened.names))])
+
+
+def _read(cells: Cells) -> Cells:
+    """Text that holds dates or numbers as these, with a word about the latter."""
+    read = read_text(cells)
+    if read is not cells and read.values.dtype.kind == "f":
+        row = int(np.flatnonzero(~cells.missing)[0])
+        warnings.warn(
+            f"column {shorten(cells.name)} holds numbers as text, such as "
+            f"{shorten(cells.as_objects()[row])}: they are taken as numbers",
+            UserWarning,
+            stacklevel=levels_to_user(),
+        )
+    return read
 
 
 def infer_columns(surveys: Sequence[ColumnSurvey]) -> Schema:
