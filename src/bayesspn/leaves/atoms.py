@@ -49,9 +49,10 @@ def find_atoms(distinct: Array, counts: Array, step: float) -> Array:
         return np.empty(0)
     if len(distinct) <= _FEW_VALUES and 2 * len(distinct) <= total:
         return np.array(distinct)
-    width = _NEIGHBOURHOOD * step
-    below = np.searchsorted(distinct, distinct - width, side="left")
-    above = np.searchsorted(distinct, distinct + width, side="right")
+    with np.errstate(over="ignore"):  # neighbourhoods of the largest numbers have no end
+        width = _NEIGHBOURHOOD * step
+        below = np.searchsorted(distinct, distinct - width, side="left")
+        above = np.searchsorted(distinct, distinct + width, side="right")
     upto = np.concatenate([[0.0], np.cumsum(counts)])
     around = (upto[above] - upto[below] - counts) / (2 * _NEIGHBOURHOOD)
     often = (counts >= max(_FEWEST, _LEAST_SHARE * total)) & (counts >= _TIMES * around)
