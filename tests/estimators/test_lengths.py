@@ -9,9 +9,16 @@ from tqdm.auto import tqdm
 
 from bayesspn import BayesianSPN, InfiniteSPN, RegionGraph, SPNImputer, load
 from bayesspn.estimators import fitting
-from bayesspn.estimators.plans import compares_graphs, estimate_seconds, plan_lengths, plan_warm_up
+from bayesspn.estimators.plans import (
+    compares_graphs,
+    estimate_race,
+    estimate_seconds,
+    plan_lengths,
+    plan_warm_up,
+)
 from bayesspn.estimators.settling import measure_settling, warn_if_unsettled
 from bayesspn.questions.uncertainty import Answer, monte_carlo_error
+from bayesspn.selection.defaults import default_graphs
 
 pytestmark = pytest.mark.filterwarnings("ignore:answers about")
 
@@ -62,6 +69,14 @@ def test_lengths_follow_the_cost_of_a_sweep():
         for rows in (100, 10**6)
     )
     assert small < 0.01 < 0.1 < large
+
+
+def test_a_limit_that_is_too_short_to_compare_graphs():
+    wide = np.random.default_rng(0).integers(0, 2, (200, 300))
+    model = BayesianSPN(time_limit=0.2, random_state=0).fit(wide)
+    assert not hasattr(model, "comparison_")
+    assert model.graph_ == min(default_graphs(200, 300), key=lambda graph: graph.n_weights)
+    assert estimate_race(default_graphs(200, 300), wide.astype(float)) > 1.0
 
 
 def test_short_fits_neither_compare_graphs_nor_try_starts_for_long():

@@ -28,6 +28,7 @@ from bayesspn.estimators.plans import (
     RACE_SHARE,
     FitPlan,
     compares_graphs,
+    estimate_race,
     estimate_seconds,
     plan_lengths,
     plan_warm_up,
@@ -52,7 +53,7 @@ from bayesspn.rows.encoded import EncodedRows, encode_rows
 from bayesspn.selection.building import Priors, TableModels, build_model
 from bayesspn.selection.candidates import default_candidates
 from bayesspn.selection.defaults import choose_graph, default_graphs
-from bayesspn.selection.race import FEWEST_ROWS, race_graphs
+from bayesspn.selection.race import FEWEST_ROWS, race_graphs, sample_rows
 from bayesspn.selection.successive_halving import rank_graphs
 from bayesspn.tables.partitions import names_files
 from bayesspn.tables.schema import Schema
@@ -175,6 +176,8 @@ class JointEstimator(Diagnosed, BaseEstimator):
             graph = self._select_graph(table)
         elif self._infinite or n_rows < FEWEST_ROWS or not compares_graphs(given):
             graph = choose_graph(*table.shape, infinite=self._infinite)
+        elif clock is not None and self._too_late(table, seed, clock):
+            graph = min(default_graphs(*table.shape), key=lambda graph: graph.n_weights)
         else:
             found = race_graphs(
                 table.schema,
@@ -190,6 +193,12 @@ class JointEstimator(Diagnosed, BaseEstimator):
             )
             graph, starts, self.comparison_ = found
         return graph, plan_warm_up(given, n_rows, starts)
+
+    @staticmethod
+    def _too_late(table: TrainingTable, seed: int, clock: Clock) -> bool:
+        """Whether there is no time to compare graphs, not even roughly."""
+        needed = estimate_race(default_graphs(*table.shape), sample_rows(table.sample, seed))
+        return needed > 3.0 * clock.left(RACE_SHARE)
 
     def _lengths_given(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in LENGTHS}

@@ -6,7 +6,7 @@ what was done; given back, it does the same again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -15,7 +15,9 @@ import numpy as np
 from bayesspn.arrays import Array
 from bayesspn.graphs import RegionGraph
 from bayesspn.inference.lengths import Lengths
+from bayesspn.inference.starts.choices import START_NAMES
 from bayesspn.inference.warm_up import TRIAL_SWEEPS, WarmUp, plan_samples
+from bayesspn.selection.race import STOPS
 
 #: Seconds of a core that a fit without a limit may take by the cost model below, the comparison of
 #: graphs and the warm-up aside.
@@ -55,6 +57,10 @@ _RACED_SWEEPS = 700
 #: Seconds of a sweep: in any case; per row and weight; per cell that is not its column's most
 #: frequent value, and leaf that may see it.
 _SWEEP, _WEIGHT, _CELL = 1.2e-3, 4e-11, 2e-8
+
+
+#: Seconds of a start per column.
+_START = 6e-4
 
 
 @dataclass(frozen=True)
@@ -115,6 +121,13 @@ def estimate_seconds(graph: RegionGraph, rows: int, sample: Array) -> float:
         telling += 1.0 - counts.max(initial=0) / len(some)
     leaves = graph.n_paths * graph.leaves
     return _SWEEP + rows * (_WEIGHT * graph.n_weights + _CELL * telling * leaves)
+
+
+def estimate_race(graphs: Sequence[RegionGraph], sample: Array) -> float:
+    """What the first comparison of graphs on some rows costs at least, roughly, in seconds."""
+    starts = len(START_NAMES) * len(graphs) * _START * sample.shape[1]
+    sweeps = sum(STOPS[0] * estimate_seconds(graph, len(sample), sample) for graph in graphs)
+    return starts + len(START_NAMES) * sweeps
 
 
 def plan_lengths(
