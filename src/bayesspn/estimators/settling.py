@@ -9,7 +9,7 @@ of the rows that were learned from.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 
 import numpy as np
 import pandas as pd
@@ -48,7 +48,8 @@ def measure_settling(posterior: Posterior, rows: EncodedRows | Shards) -> pd.Dat
     looked_at = np.unique(np.linspace(0, len(names) - 1, _COLUMNS).astype(np.int64))
     few = Posterior(posterior.model, tuple(_some(chain) for chain in posterior.draws))
     whole = _chain_scores(few, values)
-    spreads = {"whole rows": whole.std(axis=0, ddof=1)}
+    labels: list[Hashable] = ["whole rows"]
+    spreads = [whole.std(axis=0, ddof=1)]
     for column in looked_at:
         observed = ~np.isnan(values[:, column])
         if not observed.any():
@@ -56,12 +57,12 @@ def measure_settling(posterior: Posterior, rows: EncodedRows | Shards) -> pd.Dat
         others = values[observed].copy()
         others[:, column] = np.nan
         given = whole[:, observed] - _chain_scores(few, others)
-        spreads[names[column]] = given.std(axis=0, ddof=1)
-    chains = len(posterior.draws)
-    typical = {name: float(np.median(spread)) for name, spread in spreads.items()}
-    found = pd.DataFrame({"spread": pd.Series(typical, dtype=np.float64)})
-    found.insert(0, "error", found["spread"] / np.sqrt(chains))
-    return found
+        labels.append(names[column])
+        spreads.append(given.std(axis=0, ddof=1))
+    typical = np.array([np.median(spread) for spread in spreads])
+    cells = {"error": typical / np.sqrt(len(posterior.draws)), "spread": typical}
+    # names may be tuples, of which pandas would make several levels
+    return pd.DataFrame(cells, index=pd.Index(labels, dtype=object, tupleize_cols=False))
 
 
 def _some(chain: tuple) -> tuple:  # type: ignore[type-arg]
@@ -80,7 +81,7 @@ def _chain_scores(posterior: Posterior, values: Array) -> Array:
 
 def warn_if_unsettled(settling: pd.DataFrame) -> None:
     """Warn of columns about which answers are unsettled."""
-    errors = settling["error"].drop("whole rows")
+    errors = settling["error"].iloc[1:]
     unsettled = errors[errors > LARGEST_ERROR].sort_values(ascending=False)
     if unsettled.empty:
         return

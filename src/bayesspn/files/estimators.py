@@ -150,8 +150,9 @@ def _settling_to_json(estimator: Any) -> list[list[Any]] | None:
     settling = getattr(estimator, "settling_", None)
     if settling is None:
         return None
-    names = estimator.schema_.names
-    positions = [-1, *(names.index(name) for name in settling.index[1:])]
+    # columns of the model are named by text, whatever names the table has
+    names = [str(name) for name in estimator.schema_.names]
+    positions = [-1, *(names.index(str(name)) for name in settling.index[1:])]
     cells = settling.to_numpy().tolist()
     return [[position, *row] for position, row in zip(positions, cells, strict=True)]
 
@@ -159,7 +160,8 @@ def _settling_to_json(estimator: Any) -> list[list[Any]] | None:
 def _settling_from_json(rows: Any, schema: Schema) -> pd.DataFrame:
     names = [schema.names[row[0]] for row in rows[1:]]
     cells = np.array([row[1:] for row in rows], dtype=np.float64)
-    return pd.DataFrame(cells, index=["whole rows", *names], columns=["error", "spread"])
+    index = pd.Index(["whole rows", *names], dtype=object, tupleize_cols=False)
+    return pd.DataFrame(cells, index=index, columns=["error", "spread"])
 
 
 def _check_library(library: Any) -> str:

@@ -111,11 +111,12 @@ def monte_carlo_error(posterior: Posterior, said: Array, weights: Array | None =
     told = np.where((weights > 0) & ~np.isnan(said), said, 0.0)
     starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
     chains = len(lengths)
-    with np.errstate(invalid="ignore"):  # of logarithms of what is impossible under some draws
+    # logarithms of what is impossible under some draws, and squares of huge numbers
+    with np.errstate(invalid="ignore", over="ignore"):
         mean = (told * weights).sum(axis=-1, keepdims=True)
         centre = np.where(weights > 0, told - mean, 0.0) * weights
         by_chain = np.add.reduceat(centre, starts, axis=-1)
-    return np.asarray(np.sqrt(chains / (chains - 1) * (by_chain**2).sum(axis=-1)))
+        return np.asarray(np.sqrt(chains / (chains - 1) * (by_chain**2).sum(axis=-1)))
 
 
 def effective_draws(weights: Array) -> float:

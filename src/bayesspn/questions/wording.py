@@ -103,7 +103,7 @@ def percent(probability: float) -> str:
 
 def describe_settling(settling: pd.DataFrame) -> str:
     """How well chains agree on typical answers, in words."""
-    errors = settling["error"].drop(settling.index[0])
+    errors = settling["error"].iloc[1:]
     if errors.empty:
         errors = settling["error"]
     worst = float(errors.max())
