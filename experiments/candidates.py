@@ -8,7 +8,6 @@ rows.
 from __future__ import annotations
 
 import contextlib
-import math
 import signal
 import time
 from collections.abc import Iterator
@@ -20,6 +19,7 @@ from timed_fits import Settings
 
 from bayesspn import BayesianSPN, RegionGraph
 from bayesspn.arrays import Array
+from bayesspn.selection.defaults import choose_graph, default_graphs
 from bayesspn.tables import Schema
 
 #: Cells that the evidence is computed on, at most: those of a sample of the training rows. Few rows
@@ -49,55 +49,31 @@ def missing_graph() -> Settings:
     return Settings(RegionGraph(1, 2, sums=5, leaves=5), alpha=1.0, beta=10.0, gamma=0.5)
 
 
-def _deep(root: int, levels: int, states: int, *, infinite: bool = False) -> Settings:
-    partitions = (root, *(1,) * (levels - 1))
-    graph = RegionGraph(levels, partitions, sums=states, leaves=states, products="shared")
-    return Settings(graph, infinite=infinite)
-
-
-def _levels(columns: int) -> int:
-    """Levels that end in leaf regions of a few columns."""
-    return min(6, max(1, math.ceil(math.log2(columns)) - 2))
-
-
-def _states(rows: int) -> int:
-    """Nodes of a region: more rows get more."""
-    return 8 if rows < 1_000 else 16 if rows < 10_000 else 24
-
-
 def wide_candidates(rows: int, columns: int) -> list[Settings]:
-    """Graphs with shared products and learned priors, by the shape of the table.
-
-    Deep and shallow, with many and few partitions at the root; more rows get more nodes.
+    """The graphs that every fit of the library compares, with learned priors.
 
     Examples
     --------
-    >>> [settings.graph.partitions for settings in wide_candidates(2_000, 180)]
-    [(1, 1, 1, 1), (2, 1, 1, 1, 1, 1), (4, 1, 1), (4, 1, 1, 1, 1), (8, 1, 1), (8, 1, 1, 1, 1, 1)]
+    >>> [settings.name for settings in wide_candidates(2_000, 8)][:2]
+    ['4-1-1 × 16 shared', '1-1-1 × 32 shared']
     """
-    states = _states(rows)
-    deep = _levels(columns)
-    middle, last = max(1, deep // 2), max(1, deep - 1)
-    shapes = ((1, middle + 1), (2, deep), (4, middle), (4, last), (8, middle), (8, deep))
-    return [_deep(root, levels, states) for root, levels in dict.fromkeys(shapes)]
+    return [Settings(graph) for graph in default_graphs(rows, columns)]
 
 
 def wide_graph(rows: int, columns: int) -> Settings:
-    """The graph of the wider class where there is no choice, by the shape of the table.
+    """The library's graph where there is no comparison.
 
     Examples
     --------
     >>> wide_graph(2_000, 180).name
-    '4-1-1-1-1 × 16 shared'
+    '4-1-1-1-1-1 × 16 shared'
     """
-    states = _states(rows)
-    return _deep(4, max(1, _levels(columns) - 1), states)
+    return Settings(choose_graph(rows, columns))
 
 
 def infinite_graph(rows: int, columns: int) -> Settings:
-    """The graph of a component of an infinite mixture."""
-    states = 8 if rows < 10_000 else 16
-    return _deep(2, max(1, _levels(columns) // 2), states, infinite=True)
+    """The library's graph of a component of an infinite mixture."""
+    return Settings(choose_graph(rows, columns, infinite=True), infinite=True)
 
 
 @dataclass(frozen=True)
@@ -131,7 +107,7 @@ def choose_by_evidence(
     begin = time.perf_counter()
     rng = np.random.default_rng(seed)
     rows = rng.permutation(len(training))[: EVIDENCE_CELLS // training.shape[1]]
-    order = sorted(range(len(grid)), key=lambda number: _count_weights(grid[number].graph))
+    order = sorted(range(len(grid)), key=lambda number: grid[number].graph.n_weights)
     found: dict[int, tuple[float, float]] = {}
     with contextlib.suppress(TimeoutError), time_limit(seconds):
         for number in order:
@@ -140,10 +116,6 @@ def choose_by_evidence(
     best = max(found, key=lambda number: found[number][0], default=order[0])
     evidence = {str(number): found[number] for number in sorted(found)}
     return EvidenceChoice(grid[best], evidence, len(rows), time.perf_counter() - begin)
-
-
-def _count_weights(graph: RegionGraph) -> int:
-    return sum(math.prod(shape) for shape in graph.weight_shapes)
 
 
 def _estimator(settings: Settings, schema: Schema, seed: int) -> BayesianSPN:

@@ -115,7 +115,7 @@ def test_ctrl_c_in_a_burn_in_of_open_length_keeps_the_states(table, monkeypatch)
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"time_limit": 0}, "time_limit must be a positive number of seconds"),
+        ({"time_limit": 0}, "time_limit must be positive and finite"),
         ({"time_limit": "1 h"}, "time_limit must be"),
         ({"chains": "many"}, "chains must be a whole number"),
         ({"plan": {"chains": 3}}, "plan must be the plan_ of a fitted estimator"),

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from bayesspn import BayesianSPN, FitPlan, RegionGraph, SPNRegressor
-from bayesspn.estimators import joint
+from bayesspn.estimators import starting
 from bayesspn.selection import race
 from bayesspn.selection.building import Priors
 from bayesspn.selection.defaults import default_graphs
@@ -94,7 +94,7 @@ def test_estimators_with_a_target_are_judged_by_it(monkeypatch):
         seen.update(options)
         return race_graphs(*arguments, **options | {"stops": (2,)})
 
-    monkeypatch.setattr(joint, "race_graphs", spy)
+    monkeypatch.setattr(starting, "race_graphs", spy)
     table = two_groups(80)
     SPNRegressor(**LENGTHS, random_state=0).fit(table[["a", "a2", "b"]], table["b2"])
     assert seen["target"] == 3

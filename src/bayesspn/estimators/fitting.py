@@ -87,6 +87,11 @@ class Clock:
         return self.begun + share * self.limit - time.monotonic()
 
 
+def start_clock(limit: float | None) -> Clock | None:
+    """A clock that runs from now on, if there is a limit."""
+    return None if limit is None else Clock(time.monotonic(), float(limit))
+
+
 def sample_chains(
     model: Model,
     rows: EncodedRows | Shards,
@@ -215,16 +220,15 @@ class _Run:
                 self._burn_in(planned)
                 if self.pace is not None and planned.open_chains:
                     planned = self._add_chains(planned)
-                    draws = planned.draws
                 self._advance((self.burn_in or 0) + draws * planned.thin, planned.thin)
             except KeyboardInterrupt:
-                self._stop_early()
+                self._stop_early(planned)
                 interrupted = True
             finally:
                 self.store.write(self.chains, self.burn_in)
-        length = min(draws, *(len(chain.draws) for chain in self.chains))
+        drawn = [len(chain.draws) for chain in self.chains if chain.draws]
         if self.clock is not None:  # what the clock left of them, the same for all chains
-            draws = length
+            draws = min(draws, *drawn)
         assert self.burn_in is not None
         sweeps = self.burn_in + draws * planned.thin
         kept = tuple(
@@ -273,18 +277,20 @@ class _Run:
         self.bar.total = len(self.chains) * (self.burn_in + planned.draws * planned.thin)
         self._advance(self.burn_in, planned.thin, 0.95)
         # chains that were not burnt in on time are left out
-        late = [chain for chain in self.chains if chain.sweep < self.burn_in]
         self.chains = [chain for chain in self.chains if chain.sweep >= self.burn_in]
-        return replace(grown, chains=grown.chains - len(late))
+        grown = self.store.plan = replace(grown, chains=len(self.chains))
+        return grown
 
-    def _stop_early(self) -> None:
+    def _stop_early(self, planned: Lengths) -> None:
         """Go on with what there is after Ctrl-C, or not at all."""
         if any(chain.draws for chain in self.chains):
             return
-        if self.burn_in is not None or not all(chain.sweep for chain in self.chains):
+        # of a burn-in of open length, whatever chains have come to
+        ready = [chain for chain in self.chains if chain.sweep >= (self.burn_in or 1)]
+        if planned.burn_in is not None or not ready:
             raise KeyboardInterrupt
-        self.burn_in = max(0, min(chain.sweep for chain in self.chains) - 1)
-        self.chains = [replace(chain, draws=(chain.state,)) for chain in self.chains]
+        self.burn_in = max(0, min(chain.sweep for chain in ready) - 1)
+        self.chains = [replace(chain, draws=(chain.state,)) for chain in ready]
 
     def _advance(self, until: int, thin: int, share: float = 1.0) -> bool:
         """Bring all chains to a number of sweeps, round by round.

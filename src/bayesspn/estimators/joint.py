@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import os
-import time
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -20,26 +19,27 @@ from bayesspn.engine.engines import Engine, resolve_engine
 from bayesspn.engine.shards import LocalShards, Shards
 from bayesspn.estimators.defaults import BURN_IN, CHAINS, DRAWS, LENGTHS, THIN
 from bayesspn.estimators.diagnostics import Diagnosed
-from bayesspn.estimators.fitting import Clock, Pace, sample_chains, stack_traces
+from bayesspn.estimators.fitting import (
+    Clock,
+    Pace,
+    sample_chains,
+    stack_traces,
+    start_clock,
+)
 from bayesspn.estimators.parameters import check_parameters
 from bayesspn.estimators.plans import (
-    LEAST_SWEEPS,
     NOMINAL_SECONDS,
-    RACE_SHARE,
     FitPlan,
-    compares_graphs,
-    estimate_race,
     estimate_seconds,
     plan_lengths,
-    plan_warm_up,
 )
 from bayesspn.estimators.settling import log_likelihood_rhat, measure_settling, warn_if_unsettled
+from bayesspn.estimators.starting import find_start
 from bayesspn.estimators.training import MemoryTable, TrainingTable, opened_table
 from bayesspn.files.checkpoints import Checkpoint, saved_start
 from bayesspn.files.estimators import save_estimator
 from bayesspn.graphs import RegionGraph
 from bayesspn.inference.lengths import Lengths
-from bayesspn.inference.starts.choices import START_NAMES
 from bayesspn.inference.state import State
 from bayesspn.inference.warm_up import WarmUp
 from bayesspn.leaves.columns import Leaves, widen_ranges
@@ -50,11 +50,7 @@ from bayesspn.prediction.posterior import Posterior, merge_chains
 from bayesspn.questions.interface import Conditional
 from bayesspn.questions.views import View
 from bayesspn.rows.encoded import EncodedRows, encode_rows
-from bayesspn.selection.building import Priors, TableModels, build_model
-from bayesspn.selection.candidates import default_candidates
-from bayesspn.selection.defaults import choose_graph, default_graphs
-from bayesspn.selection.race import FEWEST_ROWS, race_graphs, sample_rows
-from bayesspn.selection.successive_halving import rank_graphs
+from bayesspn.selection.building import Priors, build_model
 from bayesspn.tables.partitions import names_files
 from bayesspn.tables.schema import Schema
 
@@ -145,11 +141,17 @@ class JointEstimator(Diagnosed, BaseEstimator):
                 UserWarning,
                 stacklevel=levels_to_user(),
             )
-        clock = None
-        if self.time_limit is not None and self.plan is None:
-            clock = Clock(time.monotonic(), float(self.time_limit))
+        clock = start_clock(self.time_limit) if self.plan is None else None
         seed = draw_seed(self.random_state) if self.plan is None else self.plan.seed
-        graph, warm = self._find_start(table, seed, clock)
+        # finds out first whether the checkpoint can be written
+        saved = saved_start(self.checkpoint)
+        if self.plan is not None:
+            graph, warm = self.plan.graph, self.plan.warm_up
+        elif saved is not None and not isinstance(self.graph, RegionGraph):
+            graph, warm = saved
+        else:
+            graph, warm, found = find_start(self, table, self._lengths_given(), seed, clock)
+            self.__dict__.update(found)
         model = build_model(graph, Priors.of(self), table.schema, table.sample)
         rows = table.encode(model.leaves)
         cost = estimate_seconds(graph, table.shape[0], table.sample)
@@ -159,63 +161,8 @@ class JointEstimator(Diagnosed, BaseEstimator):
         self._library = table.library  # of the tables that are given back
         self._generation = 0
 
-    def _find_start(
-        self, table: TrainingTable, seed: int, clock: Clock | None
-    ) -> tuple[RegionGraph, WarmUp]:
-        """Graph and warm-up: of the plan or checkpoint, the graph given, or the best of several."""
-        saved = saved_start(self.checkpoint)  # finds out whether it can be written
-        if self.plan is not None:
-            return self.plan.graph, self.plan.warm_up
-        if saved is not None and not isinstance(self.graph, RegionGraph):
-            return saved
-        given, n_rows = self._lengths_given(), table.shape[0]
-        starts: tuple[str, ...] = START_NAMES[::-1]
-        if isinstance(self.graph, RegionGraph):
-            graph = self.graph
-        elif self.graph == "select":
-            graph = self._select_graph(table)
-        elif self._infinite or n_rows < FEWEST_ROWS or not compares_graphs(given):
-            graph = choose_graph(*table.shape, infinite=self._infinite)
-        elif clock is not None and self._too_late(table, seed, clock):
-            graph = min(default_graphs(*table.shape), key=lambda graph: graph.n_weights)
-        else:
-            found = race_graphs(
-                table.schema,
-                table.sample,
-                Priors.of(self),
-                default_graphs(*table.shape),
-                seed=seed,
-                target=len(table.schema) - 1 if self._judged_by_target else None,
-                n_jobs=self.n_jobs,
-                seconds=None if clock is None else clock.left(RACE_SHARE),
-                slowest=None if clock is None else clock.left() / (LEAST_SWEEPS * n_rows),
-                progress=self.progress,
-            )
-            graph, starts, self.comparison_ = found
-        return graph, plan_warm_up(given, n_rows, starts)
-
-    @staticmethod
-    def _too_late(table: TrainingTable, seed: int, clock: Clock) -> bool:
-        """Whether there is no time to compare graphs, not even roughly."""
-        needed = estimate_race(default_graphs(*table.shape), sample_rows(table.sample, seed))
-        return needed > 3.0 * clock.left(RACE_SHARE)
-
     def _lengths_given(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in LENGTHS}
-
-    def _select_graph(self, table: TrainingTable) -> RegionGraph:
-        """The graph with most evidence."""
-        ranking = rank_graphs(
-            TableModels(table.schema, table.sample),
-            default_candidates(table.shape, Priors.of(self)),
-            n_jobs=self.n_jobs,
-            random_state=self.random_state,
-            progress=self.progress,
-            checkpoint=None if self.checkpoint is None else f"{os.fspath(self.checkpoint)}.graphs",
-        )
-        ranking.warn_if_interrupted()
-        self.selection_ = ranking.tabulate(table.shape[0])
-        return ranking.graphs[0].candidate.graph
 
     def _learn_more(self, values: Array) -> None:
         """Add encoded rows to those seen before, and go on sampling from where the chains stand."""
@@ -235,9 +182,7 @@ class JointEstimator(Diagnosed, BaseEstimator):
         generation = self._generation + 1
         seed = draw_seed(self.random_state) + generation * (LARGEST_SEED + 1)
         cost = estimate_seconds(model.graph, len(everything), everything)
-        clock = None
-        if self.time_limit is not None:
-            clock = Clock(time.monotonic(), float(self.time_limit))
+        clock = start_clock(self.time_limit)
         self._sample(model, rows, seed, WarmUp(), cost, clock=clock, states=self._states)
         self.schema_ = _with_grids(self.schema_, model.leaves)
         self._generation = generation

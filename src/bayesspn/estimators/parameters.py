@@ -10,7 +10,7 @@ import numpy as np
 from bayesspn.engine.engines import resolve_engine
 from bayesspn.estimators.defaults import LEAST, LENGTHS
 from bayesspn.graphs import RegionGraph
-from bayesspn.numerics.checks import check_whole
+from bayesspn.numerics.checks import check_positive, check_whole
 
 #: Parameters that are a positive number, or "auto" to be learned.
 STRENGTHS = ("alpha", "beta", "gamma", "concentration")
@@ -32,7 +32,8 @@ def check_parameters(estimator: Any) -> None:
             *words, last = map(repr, CHOICES[name])
             raise ValueError(f"{name} must be {', '.join(words)} or {last}, got {value!r}")
     _check_schema(estimator.schema)
-    _check_limit(estimator.time_limit)
+    if estimator.time_limit is not None:
+        check_positive("time_limit", estimator.time_limit)
     _check_plan(estimator.plan)
     engine = resolve_engine(estimator.engine)
     _check_graph(estimator.graph, infinite=estimator._infinite, local=engine.name == "local")
@@ -45,12 +46,6 @@ def _check_strength(name: str, value: Any) -> None:
     number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
     if not (isinstance(value, str) and value == "auto") and not (number and 0 < value < np.inf):
         raise ValueError(f"{name} must be 'auto' or a positive number, got {value!r}")
-
-
-def _check_limit(limit: Any) -> None:
-    number = isinstance(limit, int | float | np.number) and not isinstance(limit, bool)
-    if limit is not None and not (number and 0 < limit < np.inf):
-        raise ValueError(f"time_limit must be a positive number of seconds or None, got {limit!r}")
 
 
 def _check_plan(plan: Any) -> None:

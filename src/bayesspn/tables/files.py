@@ -25,7 +25,6 @@ import pandas as pd
 from bayesspn.files.atomic import replaced_file
 from bayesspn.tables.cells import shorten
 from bayesspn.tables.frames import build_frame, open_table
-from bayesspn.tables.text_dates import parse_dates
 
 PathLike = str | os.PathLike[str]
 
@@ -72,7 +71,7 @@ def read_table(path: PathLike, default_format: str | None = None) -> pd.DataFram
         if file_format == "parquet":
             return pd.read_parquet(_parquet_source(path))
         with _open_text(path, default_format) as text:
-            return parse_dates(pd.read_csv(text, **_csv_options(file_format, text)))
+            return pd.read_csv(text, **_csv_options(file_format, text))
 
 
 def read_table_chunks(
@@ -122,7 +121,7 @@ def _read_chunks(path: PathLike, rows: int, default_format: str | None) -> Gener
         _open_text(path, default_format) as text,
         pd.read_csv(text, chunksize=rows, **_csv_options(file_format, text)) as pieces,
     ):
-        yield from map(parse_dates, pieces)
+        yield from pieces
 
 
 def _parquet_chunks(source: Any, rows: int) -> Iterator[pd.DataFrame]:

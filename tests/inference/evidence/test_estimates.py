@@ -40,14 +40,14 @@ from bayesspn.numerics.random_numbers import Key
 from bayesspn.rows.encoded import encode_rows
 
 ESTIMATES = {
-    "pinned": bridge_evidence,
+    "bridge": bridge_evidence,
     "sequential": sequential_evidence,
     "tempered": tempered_evidence,
 }
 
 #: Effort that makes errors of tiny tables small.
 THOROUGH = {
-    "pinned": {"runs": 6, "sweeps": 640},
+    "bridge": {"runs": 6, "sweeps": 640},
     "sequential": {"runs": 8, "particles": 64},
     "tempered": {"sweeps": 300},
 }
@@ -59,7 +59,7 @@ def _quick_or_long(case: str):
 
 
 @pytest.mark.parametrize(
-    "name", ["pinned", "sequential", pytest.param("tempered", marks=pytest.mark.long)]
+    "name", ["bridge", "sequential", pytest.param("tempered", marks=pytest.mark.long)]
 )
 @pytest.mark.parametrize("case", [_quick_or_long(case) for case in CASES])
 def test_evidence_of_binary_tables_equals_enumeration(case, name):
@@ -119,9 +119,9 @@ def log_cells(leaves: Leaves, column: int, model: int, values: np.ndarray) -> fl
 @pytest.mark.parametrize(
     ("name", "more", "largest"),
     [
-        ("pinned", {"runs": 6, "sweeps": 400}, 2.0),
+        ("bridge", {"runs": 6, "sweeps": 400}, 2.0),
         pytest.param("sequential", THOROUGH["sequential"], 0.4, marks=pytest.mark.long),
-        pytest.param("pinned", {"runs": 8, "sweeps": 6000}, 0.3, marks=pytest.mark.long),
+        pytest.param("bridge", {"runs": 8, "sweeps": 6000}, 0.3, marks=pytest.mark.long),
         pytest.param("tempered", THOROUGH["tempered"], 0.3, marks=pytest.mark.long),
     ],
 )

@@ -149,7 +149,7 @@ def move_rows(rng, model, joint):
     return in_use(model, state)
 
 
-def move_seats(rng, model, joint):
+def move_collapsed(rng, model, joint):
     """A row pass for what the rows' places were, then new places for some of them."""
     key, active, circuit, sums = pass_over_rows(rng, model, joint)
     if not active.complete:
@@ -179,7 +179,7 @@ def move_everything(rng, model, joint):
 
 MOVES = {
     "rows": move_rows,
-    "seats": move_seats,
+    "collapsed": move_collapsed,
     "blocks": move_blocks,
     "concentration": move_concentration,
     "everything": move_everything,
@@ -206,7 +206,7 @@ def worst_deviation(move, graph: str, replicates: int, seed: int) -> float:
     ("name", "graph"),
     [
         ("rows", "cross"),
-        ("seats", "shared"),
+        ("collapsed", "shared"),
         ("blocks", "cross"),
         ("concentration", "cross"),
         ("everything", "shared"),

@@ -1,0 +1,113 @@
+"""Where a fit starts: its graph, and how its chains warm up."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from bayesspn.estimators.fitting import Clock
+from bayesspn.estimators.plans import (
+    LEAST_SWEEPS,
+    RACE_SHARE,
+    compares_graphs,
+    estimate_race,
+    plan_warm_up,
+)
+from bayesspn.estimators.training import TrainingTable
+from bayesspn.graphs import RegionGraph
+from bayesspn.inference.starts.choices import START_NAMES
+from bayesspn.inference.warm_up import WarmUp
+from bayesspn.selection.building import Priors, TableModels
+from bayesspn.selection.candidates import default_candidates
+from bayesspn.selection.defaults import choose_graph, default_graphs
+from bayesspn.selection.race import FEWEST_ROWS, race_graphs, sample_rows
+from bayesspn.selection.successive_halving import rank_graphs
+
+#: Graphs are compared unless that would take so many times its share of a time limit.
+_MOST_SHARES = 3.0
+
+
+class Found(NamedTuple):
+    """What a fit starts with.
+
+    Attributes
+    ----------
+    graph : RegionGraph
+    warm_up : WarmUp
+    tables : dict of str to DataFrame
+        Attributes of the estimator that tell how the graph was found.
+    """
+
+    graph: RegionGraph
+    warm_up: WarmUp
+    tables: dict[str, pd.DataFrame]
+
+
+def find_start(
+    estimator: Any,
+    table: TrainingTable,
+    given: Mapping[str, Any],
+    seed: int,
+    clock: Clock | None,
+) -> Found:
+    """The graph that was given, or the best of several on the table, and the warm-up.
+
+    Parameters
+    ----------
+    estimator : JointEstimator
+        Whose parameters say what is wanted.
+    table : TrainingTable
+    given : mapping
+        Lengths of chains that the user gave, or "auto".
+    seed : int
+    clock : Clock or None
+    """
+    shape, wanted = table.shape, estimator.graph
+    starts: tuple[str, ...] = START_NAMES[::-1]
+    tables = {}
+    if isinstance(wanted, RegionGraph):
+        graph = wanted
+    elif wanted == "select":
+        graph, tables["selection_"] = _select_graph(estimator, table)
+    elif estimator._infinite or shape[0] < FEWEST_ROWS or not compares_graphs(given):
+        graph = choose_graph(*shape, infinite=estimator._infinite)
+    elif clock is not None and _too_late(table, seed, clock):
+        graph = min(default_graphs(*shape), key=lambda graph: graph.n_weights)
+    else:
+        graph, starts, tables["comparison_"] = race_graphs(
+            table.schema,
+            table.sample,
+            Priors.of(estimator),
+            default_graphs(*shape),
+            seed=seed,
+            target=len(table.schema) - 1 if estimator._judged_by_target else None,
+            n_jobs=estimator.n_jobs,
+            seconds=None if clock is None else clock.left(RACE_SHARE),
+            slowest=None if clock is None else clock.left() / (LEAST_SWEEPS * shape[0]),
+            progress=estimator.progress,
+        )
+    return Found(graph, plan_warm_up(given, shape[0], starts), tables)
+
+
+def _too_late(table: TrainingTable, seed: int, clock: Clock) -> bool:
+    """Whether there is no time to compare graphs, not even roughly."""
+    needed = estimate_race(default_graphs(*table.shape), sample_rows(table.sample, seed))
+    return needed > _MOST_SHARES * clock.left(RACE_SHARE)
+
+
+def _select_graph(estimator: Any, table: TrainingTable) -> tuple[RegionGraph, pd.DataFrame]:
+    """The graph with most evidence, and the table of all."""
+    path = estimator.checkpoint
+    ranking = rank_graphs(
+        TableModels(table.schema, table.sample),
+        default_candidates(table.shape, Priors.of(estimator)),
+        n_jobs=estimator.n_jobs,
+        random_state=estimator.random_state,
+        progress=estimator.progress,
+        checkpoint=None if path is None else f"{os.fspath(path)}.graphs",
+    )
+    ranking.warn_if_interrupted()
+    return ranking.graphs[0].candidate.graph, ranking.tabulate(table.shape[0])
