@@ -142,7 +142,8 @@ def test_more_rows_are_added_to_those_before(kind):
 def test_rows_in_parts_teach_the_same_as_all_at_once(kind):
     """Up to Monte Carlo error, judged by chains of another seed."""
     table, test = make_table(150), make_table(200, seed=1)
-    settings = {"chains": 4, "burn_in": 100, "draws": 40, "thin": 2}
+    graph = RegionGraph(2, sums=16, leaves=16, products="shared")
+    settings = {"graph": graph, "chains": 4, "burn_in": 100, "draws": 40, "thin": 2}
     parts = kind(**settings, random_state=0).fit(table[:50]).partial_fit(table[50:])
     whole, other = (kind(**settings, random_state=seed).fit(table) for seed in (1, 2))
     spread = abs(whole.score(test) - other.score(test)) + 0.02

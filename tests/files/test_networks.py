@@ -69,7 +69,8 @@ def evaluate(document: dict, X: np.ndarray) -> np.ndarray:
             total = sum(part["weight"] * density(part, safe) for part in node["mixture"])
             values.append(np.where(seen, total, 1.0))
         elif node["type"] == "product":
-            values.append(np.prod([values[child] for child in node["children"]], axis=0))
+            nothing = np.ones(len(X))  # a product without children is 1
+            values.append(np.prod([nothing, *(values[c] for c in node["children"])], axis=0))
         else:
             weighted = zip(node["weights"], node["children"], strict=True)
             values.append(sum(weight * values[child] for weight, child in weighted))

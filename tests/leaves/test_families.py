@@ -659,13 +659,13 @@ def test_changing_the_unit_only_shifts_log_densities(name, unit, resolution):
     np.testing.assert_allclose(log_densities[1], log_densities[0] - np.log(unit), atol=1e-9)
 
 
-#: Peak density times standard deviation of a family: a Gaussian's, or at most 1 (an exponential's).
-PEAKS = {"gaussian": 1 / np.sqrt(2 * np.pi), "lognormal": 1 / np.sqrt(2 * np.pi)}
+#: Highest density times resolution: of a Gaussian of standard deviation δ/2, or at most 1.
+PEAKS = {"gaussian": 2 / np.sqrt(2 * np.pi), "lognormal": 2 / np.sqrt(2 * np.pi)}
 
 
 @every_continuous_family
 def test_repeated_values_make_no_spike(name):
-    """A leaf of thousands of identical values stays as wide as the rounding, sd δ/√12."""
+    """A leaf of thousands of identical values stays as wide as the recording."""
     family = FAMILIES[name]
     rng = np.random.default_rng(11)
     values = np.round(example_values(family, rng, 300)[0], 1)
@@ -673,7 +673,7 @@ def test_repeated_values_make_no_spike(name):
     resolution = 0.1
     column = describe_column("x", values, name, resolution=resolution)
     sharp = describe_column("x", values, name, resolution=0.0)
-    highest = np.log(PEAKS.get(name, 1.0) * np.sqrt(12) / resolution)
+    highest = np.log(PEAKS.get(name, 1.0) / resolution)
     repeated = np.array([0.0, *np.quantile(values, [0, 0.25, 0.5, 0.75, 1], method="nearest")])
     repeated = repeated[~family.invalid(repeated, 0)]
     spikes = []
@@ -694,9 +694,22 @@ def test_repeated_values_make_no_spike(name):
     assert max(spikes) > 0
 
 
+@pytest.mark.parametrize("value", [3.0, 3.5])
+def test_densities_of_recorded_values_add_to_one(value):
+    """Times the resolution, wherever the leaf lies; a floor of δ²/12 let them add to 1.39."""
+    family = FAMILIES["gaussian"]
+    column = describe_column("x", np.arange(7.0), "gaussian", resolution=1.0)
+    constants = column.constants[0]
+    hyper = family.hyper(family.prior_center(0.5, constants), constants)
+    case = Case(family, column, hyper, np.full(5000, value))
+    recorded = np.arange(-30.0, 37.0)
+    total = np.exp(case.log_predictive(case.after(case.sample), recorded)).sum()
+    assert total == pytest.approx(1.0, abs=0.02)
+
+
 @every_continuous_family
 def test_drawn_scales_respect_the_resolution(name):
-    """No drawn density is higher than the family's peak at standard deviation δ/√12."""
+    """No drawn density is higher than the family's peak at its least width."""
     case = make_case(name, "limited")
     value = np.median(case.values)
     hyper = case.after(np.full(5000, value))
@@ -704,7 +717,7 @@ def test_drawn_scales_respect_the_resolution(name):
         np.random.default_rng(12), np.tile(hyper, (500, 1))
     )
     points, _ = sample_space(case)
-    highest = np.log(PEAKS.get(name, 1.0) * np.sqrt(12) / case.column.resolution)
+    highest = np.log(PEAKS.get(name, 1.0) / case.column.resolution)
     # the floor of a log-normal is that of the smallest value seen, and its mode may lie below
     points = points[points >= case.sample.min()]
     assert case.log_density(eta, log_partition, points).max() <= highest + 1e-9

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from bayesspn.arrays import Array
 from bayesspn.leaves.categorical import Categorical, log_mean
+from bayesspn.leaves.grids import MOST_NOISE, step_noise
 
 #: Most atoms of a column; every leaf keeps a count of each.
 _MOST_ATOMS = 30
@@ -36,7 +37,8 @@ def find_atoms(distinct: Array, counts: Array, step: float) -> Array:
     distinct, counts : ndarray of shape (values,)
         Different values, ascending, and how often each occurs.
     step : float
-        Precision to which they are recorded; 0 if it is not known, and there are no atoms.
+        Precision to which they are recorded. Where it is 0, not known, or near the precision of the
+        floats there are no atoms.
 
     Examples
     --------
@@ -45,7 +47,7 @@ def find_atoms(distinct: Array, counts: Array, step: float) -> Array:
     array([0.])
     """
     total = counts.sum()
-    if not step or len(distinct) < 2:
+    if not step or len(distinct) < 2 or step_noise(distinct, step) > MOST_NOISE:
         return np.empty(0)
     if len(distinct) <= _FEW_VALUES and 2 * len(distinct) <= total:
         return np.array(distinct)

@@ -21,7 +21,8 @@ class Gaussian(Family):
 
     Prior: τ ~ Gamma(a, rate b) limited to τ ≤ limit, and μ | τ ~ Normal(m, 1 / (κ τ)). Values are
     recorded to a resolution δ, and a leaf narrower than that would only exploit repeated values, so
-    the limit keeps the variance at δ²/12 or more, the variance of the rounding itself. The limit
+    the limit keeps the standard deviation at δ/2 or more: then densities at all recorded values,
+    times δ, add to 1 within 1.5 %, and no leaf gains by a density that is no probability. The limit
     leaves the prior conjugate: it multiplies the normaliser by an incomplete gamma function.
 
     ``hyper`` is (m, κ, a, b, limit), φ is (m, log κ, log a, log b), η = (τμ, −τ/2), T = (u, u²),
@@ -56,7 +57,7 @@ class Gaussian(Family):
         unit = float(np.abs(values - location).max()) or abs(location) or 1.0
         # dividing by the largest deviation first keeps the squares of huge values finite
         scale = unit * float(np.sqrt(weight @ ((values - location) / unit) ** 2)) or unit
-        floor = (self._resolution(values, resolution) / scale) ** 2 / 12.0
+        floor = (self._resolution(values, resolution) / scale) ** 2 / 4.0
         return np.array([location, scale, 1.0 / floor if floor > 0 else np.inf])
 
     def statistics(self, values: Array, constants: Array) -> Array:

@@ -35,6 +35,9 @@ _MOST_DECIMALS = 9
 #: Share of a step within which a value is on the grid.
 _TOLERANCE = 1e-6
 
+#: Share of a step that rounding may take before values are no longer on a grid.
+MOST_NOISE = 1e-3
+
 #: Whole numbers beyond which floats have no halves to cut at.
 _LARGEST_WHOLE = 2.0**52
 
@@ -42,6 +45,7 @@ _LARGEST_WHOLE = 2.0**52
 _MOST_OFF = 0.02
 
 _EPSILON = float(np.finfo(float).eps)
+_LARGEST_HALF = float(np.finfo(float).max) / 2
 
 #: Irregular values are a grid if they are at most so many and occur so often on average.
 _MOST_VALUES = 100
@@ -308,13 +312,23 @@ def _regular(distinct: Array, step: float | None) -> Found | None:
     if not width:
         return width, None, ()
     steps = (distinct / 2 - distinct[0] / 2) / (width / 2)  # huge values would overflow
-    noise = 4.0 * _EPSILON * np.abs(distinct).max() / width
+    noise = step_noise(distinct, width)
+    if noise > MOST_NOISE:
+        return None if step is None else (step, None, ())
     off = np.abs(steps - np.rint(steps)) > _TOLERANCE * (1 + 1e-3 * steps) + noise
     if off.mean() <= _MOST_OFF:
         start = float(distinct[0]) / width
         centred = abs(start - round(start)) <= _TOLERANCE + noise
         return width, 0.0 if centred else float(distinct[0]), ()
     return None if step is None else (step, None, ())
+
+
+def step_noise(distinct: Array, width: float) -> float:
+    """Share of a step that the floats' own rounding may take; none of whole numbers."""
+    largest = float(np.abs(distinct).max())
+    if largest < _LARGEST_WHOLE and width.is_integer() and not np.any(distinct % 1):
+        return 0.0
+    return 4.0 * _EPSILON * largest / width
 
 
 def _irregular(distinct: Array, counts: Array) -> Found:
@@ -334,9 +348,9 @@ def _irregular(distinct: Array, counts: Array) -> Found:
 def _count_decimals(distinct: Array) -> int | None:
     """Decimals that all values have, None if these are many."""
     for decimals in range(_MOST_DECIMALS + 1):
-        units = distinct * 10.0**decimals
-        if np.abs(units).max() >= 2.0**46:  # beyond, decimals are within the floats' own noise
+        if np.abs(distinct).max() >= 2.0**46 / 10.0**decimals:  # beyond, they are floats' own noise
             return None
+        units = distinct * 10.0**decimals
         if (np.abs(units - np.rint(units)) > 1e-4).mean() <= _MOST_OFF:
             return decimals
     return None
@@ -355,5 +369,5 @@ def smallest_gap(distinct: Array) -> float:
     halves = distinct / 2  # the range of huge values would overflow
     noise = _SMALLEST_GAP * (halves[-1] - halves[0])
     noise = max(noise, 4 * np.finfo(float).eps * float(np.abs(halves).max()))
-    gaps = 2 * np.diff(halves)[np.diff(halves) > noise]
+    gaps = 2 * np.minimum(np.diff(halves)[np.diff(halves) > noise], _LARGEST_HALF)
     return float(gaps.min()) if gaps.size else 0.0

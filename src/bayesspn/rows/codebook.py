@@ -115,7 +115,8 @@ class Codebook:
         if not self.leaves.groups[group].family.one_hot:
             statistics = np.concatenate([np.ones((len(values), 1)), statistics], axis=1)
         statistics[missing] = 0.0
-        scaled = np.rint(np.ldexp(statistics, self.exponents[group][position]))
+        with np.errstate(over="ignore"):
+            scaled = np.rint(np.ldexp(statistics, self.exponents[group][position]))
         # values that stand in a table but occur nowhere may be beyond all that were scaled for
         return np.clip(scaled, -(2.0**62), 2.0**62).astype(np.int64)
 
