@@ -6,8 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from sklearn.model_selection import ParameterGrid
-
 from bayesspn.graphs import RegionGraph
 from bayesspn.selection.building import Priors
 from bayesspn.selection.defaults import choose_graph, default_graphs
@@ -90,6 +88,8 @@ def list_candidates(
         return default_candidates(shape, priors)
     if isinstance(grid, Sequence) and grid and all(isinstance(g, RegionGraph) for g in grid):
         return _each_once(Candidate(graph, priors) for graph in grid)
+    from sklearn.model_selection import ParameterGrid  # slow to import, and rarely needed
+
     _check_names(grid)
     found = []
     for changes in ParameterGrid(grid):
