@@ -29,8 +29,8 @@ from public_data import MIXED_NAMES
 from sense import tables
 
 from bayesspn import BayesianSPN
-from bayesspn.estimators.settling import LARGEST_ERROR
 from bayesspn.questions.uncertainty import Answer
+from bayesspn.questions.wording import LARGEST_ERROR
 from bayesspn.tables import decode
 
 _MOST_ROWS = 2_000
@@ -85,7 +85,8 @@ def examine(name: str, table: pd.DataFrame, seconds: float) -> Study:
     spent = (time.monotonic() - started) / 2
     asked = list(_ask(rng, models[0], learned, other))
     unsettled = {name for model in models for name in _unsettled(model)}
-    held, same = [], {False: [], True: []}
+    held: list[bool] = []
+    same: dict[bool, list[bool]] = {False: [], True: []}
     for question in asked:
         first, second = (
             model.probability(question.event, given=question.given, interval=0.9)
@@ -135,8 +136,9 @@ def _ask(
             return
         chosen = rng.permutation(len(columns))[: rng.integers(1, 4)]
         row = learned.iloc[rng.integers(len(learned))]
-        parts = [_event(rng, columns[d], row[columns[d].name]) for d in chosen]
-        if any(part is None for part in parts):
+        named = [_event(rng, columns[d], row[columns[d].name]) for d in chosen]
+        parts = [part for part in named if part is not None]
+        if len(parts) < len(named):
             continue
         rows = other[[columns[d].name for d in chosen]].dropna()
         for _, matches in parts[1:]:

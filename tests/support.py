@@ -37,6 +37,7 @@ FAMILIES = (
     "lognormal",
     "exponential",
     "geometric",
+    ("categorical", "binomial"),
 )
 
 
@@ -54,6 +55,7 @@ def mixed_table(seed: int, rows: int, missing: float = 0.15) -> np.ndarray:
             np.exp(rng.normal(size=rows)),
             rng.exponential(3.0, rows),
             rng.geometric(0.3, rows) - 1,
+            rng.binomial(4, 0.6, rows),
         ]
     ).astype(np.float64)
     X[rng.random(X.shape) < missing] = np.nan

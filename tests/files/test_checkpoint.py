@@ -482,7 +482,9 @@ def assert_survives_kills(path, kills, **how):
     rng = random.Random(0)
     progress = [0]
     for kill in range(kills):
-        kill_fit(path, rng.uniform(0.0, 0.3), after_writing=kill % 4 < 3, **how)
+        written = kill % 4 < 3
+        # a sweep and its writing take milliseconds, and many kills are to find the fit under way
+        kill_fit(path, rng.uniform(0.0, 0.02 if written else 0.3), after_writing=written, **how)
         others = [file for file in path.parent.iterdir() if file != path]
         assert len(others) <= 1  # what the last one was writing
         if path.exists():

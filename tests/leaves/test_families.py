@@ -74,7 +74,7 @@ def example_values(family, rng, n):
     """Values drawn from the family itself, at parameters drawn from a strong prior."""
     seeds = np.arange(4.0)
     seeds = seeds[~family.invalid(seeds, 4)]
-    n_categories = len(seeds) if family.one_hot else 0
+    n_categories = len(seeds) if family.one_hot or family.coded else 0
     constants = family.constants(seeds, np.ones(len(seeds)), 0.0, n_categories)
     hyper = family.hyper(family.prior_center(5.0, constants), constants)
     eta, _ = family.draw_parameters(rng, hyper)
@@ -124,7 +124,7 @@ def known(table, cases=CASES):
 
 def sample_space(case):
     """Points x and log weights that turn sums over x into sums or integrals over the support."""
-    if case.family.one_hot:
+    if case.family.one_hot or case.family.coded:
         points = np.arange(float(case.column.n_categories))
         return points, np.zeros(len(points))
     if case.family.measure == "discrete":
@@ -221,6 +221,18 @@ def geometric_marginal(case, values):
     return integrate(log_f, -30, 30)
 
 
+def binomial_marginal(case, values):
+    a, b = case.hyper
+    steps = case.constants[0]
+
+    def log_f(t):
+        p, q = special.expit(t), special.expit(-t)
+        likelihood = stats.binom.logpmf(values[:, None], steps, p).sum(axis=0)
+        return likelihood + stats.beta.logpdf(p, a, b) + np.log(p) + np.log(q)
+
+    return integrate(log_f, -30, 30)
+
+
 def exponential_marginal(case, values):
     a, b, limit = case.hyper
     scale = case.constants[0]
@@ -278,6 +290,7 @@ MARGINALS = {
     "categorical": dirichlet_marginal,
     "poisson": poisson_marginal,
     "geometric": geometric_marginal,
+    "binomial": binomial_marginal,
     "exponential": exponential_marginal,
     "gaussian": gaussian_marginal,
     "lognormal": lognormal_marginal,
@@ -296,6 +309,7 @@ PREDICTIVES = {
     "categorical": lambda h, c, x: np.log(stats.dirichlet.mean(h))[x.astype(int)],
     "poisson": lambda h, c, x: stats.nbinom.logpmf(x, h[0], h[1] / (1 + h[1])),
     "geometric": lambda h, c, x: special.betaln(h[0] + 1, h[1] + x) - special.betaln(*h),
+    "binomial": lambda h, c, x: stats.betabinom.logpmf(x, c[0], *h),
     "exponential": lambda h, c, x: stats.lomax.logpdf(x, h[0], scale=h[1] * c[0]),
     "gaussian": lambda h, c, x: student(h, c).logpdf(x),
     "lognormal": lambda h, c, x: student(h, c).logpdf(np.log(x)) - np.log(x),
@@ -328,6 +342,7 @@ PARAMETERS = {
     "categorical": dirichlet_parameters,
     "poisson": lambda h, eta: [(np.exp(eta[:, 0]), stats.gamma(h[0], scale=1 / h[1]).cdf)],
     "geometric": lambda h, eta: [(-np.expm1(eta[:, 0]), stats.beta(*h).cdf)],
+    "binomial": dirichlet_parameters,
     "exponential": lambda h, eta: [(-eta[:, 0], limited_gamma_cdf(*h))],
     "gaussian": normal_parameters,
     "lognormal": normal_parameters,

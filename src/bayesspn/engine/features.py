@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from bayesspn.arrays import Array, IntArray
 from bayesspn.engine.kernels.valued import (
     BETA,
+    BINOMIAL,
     LOMAX,
     NATURAL,
     NEGATIVE,
@@ -261,6 +262,7 @@ _PREDICTIVE_FORMS = {
     conjugate.EXPONENTIAL: LOMAX,
     conjugate.POISSON: NEGATIVE,
     conjugate.GEOMETRIC: BETA,
+    conjugate.BINOMIAL: BINOMIAL,
 }
 
 

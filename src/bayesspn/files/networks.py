@@ -40,6 +40,7 @@ import numpy as np
 
 from bayesspn.arrays import Array
 from bayesspn.files.atomic import replaced_file
+from bayesspn.leaves.binomial import Binomial
 from bayesspn.model.explicit import SPN, LeafNode, Node, SumNode
 from bayesspn.model.simplification import simplify
 
@@ -48,6 +49,8 @@ if TYPE_CHECKING:
     from bayesspn.tables.schema import Schema
 
 FORMAT, VERSION = "bayesspn-network", 1
+
+_BINOMIAL = Binomial()
 
 
 def write_network(
@@ -134,6 +137,11 @@ def _categorical(hyper: Array, constants: Array) -> dict[str, Any]:
     return {"family": "categorical", "probabilities": (hyper / hyper.sum()).tolist()}
 
 
+def _binomial(hyper: Array, constants: Array) -> dict[str, Any]:
+    shares = np.exp(_BINOMIAL.log_shares(hyper, constants))
+    return {"family": "categorical", "probabilities": shares.tolist()}
+
+
 def _atoms(hyper: Array, constants: Array) -> dict[str, Any]:
     return {
         "family": "atoms",
@@ -188,6 +196,7 @@ _DISTRIBUTIONS = {
     "bernoulli": _categorical,
     "categorical": _categorical,
     "atoms": _atoms,
+    "binomial": _binomial,
     "gaussian": _student,
     "lognormal": _log_student,
     "exponential": _lomax,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from bayesspn.leaves.atoms import Atoms
 from bayesspn.leaves.bernoulli import Bernoulli
-from bayesspn.leaves.categorical import Categorical
+from bayesspn.leaves.binomial import Binomial
+from bayesspn.leaves.categorical import CATEGORICAL
 from bayesspn.leaves.exponential import Exponential
 from bayesspn.leaves.family import Family
 from bayesspn.leaves.gaussian import Gaussian
@@ -18,7 +19,8 @@ FAMILIES: dict[str, Family] = {
     for family in (
         Atoms(),
         Bernoulli(),
-        Categorical(),
+        Binomial(),
+        CATEGORICAL,
         Exponential(),
         Gaussian(),
         Geometric(),

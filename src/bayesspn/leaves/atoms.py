@@ -71,6 +71,7 @@ class Atoms(Categorical):
 
     name = "atoms"
     measure = "continuous"
+    coded = False
 
     def invalid(self, values: Array, n_categories: int) -> NDArray[np.bool_]:
         # what is off all atoms has no base measure: which these are is the column's constants'

@@ -24,6 +24,7 @@ class Categorical(Family):
     kind = conjugate.ONE_HOT
     measure: ClassVar[Measure] = "discrete"
     one_hot = True
+    coded: ClassVar[bool] = True
 
     def invalid(self, values: Array, n_categories: int) -> NDArray[np.bool_]:
         return (values < 0) | (values >= n_categories) | (values != np.floor(values))
@@ -92,6 +93,10 @@ class Categorical(Family):
         self, hyper: Array, low: Array | float, high: Array | float, constants: Array
     ) -> Array:
         return self.moments(log_mean(hyper), low, high, constants)
+
+
+#: The family itself, for those that are a categorical one of some kind.
+CATEGORICAL = Categorical()
 
 
 def log_mean(hyper: Array) -> Array:

@@ -158,7 +158,7 @@ def describe_column(
         infinite = distinct[np.isinf(distinct)][0]
         raise ValueError(f"column {name!r}: value {infinite:g} is infinite; use NaN for missing")
     categories = 0
-    if any(family.one_hot and family.measure == "discrete" for family in likelihoods):
+    if any(family.coded for family in likelihoods):
         categories = _count_categories(name, distinct, n_categories)
     for family in likelihoods:
         outside = family.invalid(distinct, categories)

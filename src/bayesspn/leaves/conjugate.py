@@ -20,7 +20,7 @@ from bayesspn.numerics.special_functions import (
 )
 from bayesspn.numerics.streams import fill_log_dirichlet, limited_gamma, log_gamma_variate, normal
 
-ONE_HOT, GAUSSIAN, EXPONENTIAL, POISSON, GEOMETRIC = 0, 1, 2, 3, 4
+ONE_HOT, GAUSSIAN, EXPONENTIAL, POISSON, GEOMETRIC, BINOMIAL = 0, 1, 2, 3, 4, 5
 
 #: Most hyper-parameters of a family that is not one-hot.
 MOST_HYPER = 5
@@ -44,6 +44,11 @@ def fill_hyper(kind, phi, constants, out):
         out[1] = out[0] / (constants[0] * math.exp(phi[1]))
     elif kind == GEOMETRIC:
         odds = math.exp(phi[1]) / constants[0]
+        strength = math.exp(phi[0])
+        out[0] = strength * odds / (1.0 + odds)
+        out[1] = strength / (1.0 + odds)
+    elif kind == BINOMIAL:
+        odds = math.exp(phi[1]) * constants[1]
         strength = math.exp(phi[0])
         out[0] = strength * odds / (1.0 + odds)
         out[1] = strength / (1.0 + odds)
@@ -71,6 +76,9 @@ def fill_posterior(kind, hyper, n, totals, out):
     elif kind == POISSON:
         out[0] = hyper[0] + totals[0]
         out[1] = hyper[1] + n
+    elif kind == BINOMIAL:
+        out[0] = hyper[0] + totals[0]
+        out[1] = hyper[1] + totals[1]
     else:
         out[0] = hyper[0] + n
         out[1] = hyper[1] + totals[0]
@@ -104,6 +112,10 @@ def log_marginal(kind, hyper, log_prior, n, totals, work):
     if kind == POISSON:
         a, b, total = hyper[0], hyper[1], totals[0]
         return log_rising_scalar(a, total) - a * math.log1p(n / b) - total * math.log(b + n)
+    if kind == BINOMIAL:
+        a, b, up, down = hyper[0], hyper[1], totals[0], totals[1]
+        rising = log_rising_scalar(a, up) + log_rising_scalar(b, down)
+        return rising - log_rising_scalar(a + b, up + down)
     fill_posterior(kind, hyper, n, totals, work)
     return log_normaliser(kind, work) - log_prior
 

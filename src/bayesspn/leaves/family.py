@@ -35,6 +35,8 @@ class Family(ABC):
         Whether the family gives probability masses or densities. A column never mixes the two.
     one_hot : bool
         Whether T(x) is an indicator vector over the column's categories.
+    coded : bool
+        Whether values are codes of the column's categories.
     kind : int
         Which of the conjugate families of `bayesspn.leaves.conjugate` it is.
     """
@@ -42,6 +44,7 @@ class Family(ABC):
     name: ClassVar[str]
     measure: ClassVar[Measure]
     one_hot: ClassVar[bool] = False
+    coded: ClassVar[bool] = False
     kind: ClassVar[int]
 
     @abstractmethod

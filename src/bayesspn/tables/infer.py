@@ -6,6 +6,7 @@ values                                                        kind      families
 booleans                                                      binary    bernoulli
 text                                                          category  categorical, sorted values
 a categorical type                                            category  categorical, as declared
+a categorical type with an order, three categories or more    category  categorical and binomial
 whole numbers: only two, or one                               category  categorical, these values
 whole numbers in a range of at most 20, twice each or so      integer   by sign, resolution 1
 whole numbers from 0 on, 0 occurs, median ≤ 10, none > 1000   count     poisson, geometric

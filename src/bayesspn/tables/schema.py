@@ -46,6 +46,9 @@ DEFAULT_FAMILIES: dict[str, tuple[str, ...]] = {
     "duration": ("gaussian",),
 }
 
+#: Those of three or more categories that are ordered.
+ORDERED_FAMILIES = ("categorical", "binomial")
+
 #: Most categories that a leaf can keep counts for.
 MOST_CATEGORIES = 10_000
 
@@ -66,9 +69,9 @@ def suitable_families(kind: str) -> tuple[str, ...]:
     def suits(name: str) -> bool:
         family = FAMILIES[name]
         if kind in ("binary", "category"):
-            return family.one_hot and family.measure == "discrete"
+            return family.coded and (family.one_hot or kind == "category")
         if kind == "count":
-            return family.measure == "discrete" and not family.one_hot
+            return family.measure == "discrete" and not family.coded
         return family.measure == "continuous"
 
     return tuple(name for name in sorted(FAMILIES) if suits(name))
@@ -89,8 +92,8 @@ class ColumnSchema:
     categories : tuple of str, int, float or bool, default=()
         The values that a category can take, in order.
     ordered : bool, default=False
-        Whether the order of the categories means something. Kept for the values given back; the
-        model does not use it.
+        Whether the order of the categories means something: comparisons and quantiles then go by
+        it, and binomial leaves, which take neighbours for alike, compete with categorical ones.
     resolution : float, default=None
         Precision to which values are recorded, in their units (seconds for times). None reads it
         off the data; integers are recorded to 1.
@@ -196,7 +199,9 @@ class ColumnSchema:
             isinstance(family, str) for family in self.families
         ):
             raise self._wrong("families", "use a list of names, such as ['gaussian']")
-        families = tuple(self.families) or DEFAULT_FAMILIES[self.kind]
+        ordered = self.ordered and self.kind == "category" and len(self.categories) > 2
+        default = ORDERED_FAMILIES if ordered else DEFAULT_FAMILIES[self.kind]
+        families = tuple(self.families) or default
         suitable = suitable_families(self.kind)
         if len(set(families)) < len(families) or not set(families) <= set(suitable):
             raise self._wrong(

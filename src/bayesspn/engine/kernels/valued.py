@@ -13,6 +13,7 @@ STUDENT   h − e log₂(b + c (T_1 − m)²) + limit        m, c, b, e, limit
 LOMAX     h − e log₂(b + T_1) + limit                 b, e, limit
 NEGATIVE  negative binomial mass of a count T_1       a, log₂(1 + 1/b), log₂(1 + b)
 BETA      geometric mass of T_1 with a beta prior     a, b
+BINOMIAL  h + binomial mass of T_1 and T_2, likewise  a, b
 ========= =========================================== ===============================
 
 h is the log base measure of the value, and T are its statistics.
@@ -37,7 +38,7 @@ from bayesspn.numerics.special_functions import (
     log_rising_scalar,
 )
 
-NATURAL, QUADRATIC, STUDENT, LOMAX, NEGATIVE, BETA = 0, 1, 2, 3, 4, 5
+NATURAL, QUADRATIC, STUDENT, LOMAX, NEGATIVE, BETA, BINOMIAL = 0, 1, 2, 3, 4, 5, 6
 
 #: Copies of rows whose uniforms are drawn together.
 _COPIES = 256
@@ -186,6 +187,15 @@ def _fill_counts(form, out, parameters, x, size):
 
 
 @nb.njit(cache=True, nogil=True, error_model="numpy")
+def _fill_binomial(out, parameters, log_base, up, down, size):
+    for i in range(size):
+        a, b = parameters[1, i], parameters[2, i]
+        mass = log_rising_scalar(a, up) + log_rising_scalar(b, down)
+        mass -= log_rising_scalar(a + b, up + down)
+        out[i] = parameters[0, i] + log_base + _LOG2E * mass
+
+
+@nb.njit(cache=True, nogil=True, error_model="numpy")
 def _fill_member(form, out, parameters, features, power, inner, logs, size):
     log_base = power * features[0]
     if form == NATURAL:
@@ -196,6 +206,8 @@ def _fill_member(form, out, parameters, features, power, inner, logs, size):
         _fill_student(out, parameters, log_base, features[1], inner, logs, size)
     elif form == LOMAX:
         _fill_lomax(out, parameters, log_base, features[1], inner, logs, size)
+    elif form == BINOMIAL:
+        _fill_binomial(out, parameters, log_base, features[1], features[2], size)
     else:
         _fill_counts(form, out, parameters, features[1], size)
 
