@@ -149,6 +149,8 @@ def _outside(column: ColumnSchema, cells: pd.Series, drawn: pd.Series) -> int:
     """How many of the sampled values cannot be."""
     if column.kind in ("category", "binary"):
         return int((~drawn.isin(cells.unique())).sum())
+    if column.timed:
+        return 0
     low = 0.0 if cells.min() >= 0 else -np.inf
     high = 1.0 if cells.min() >= 0 and cells.max() <= 1 else np.inf
     wrong = (drawn < low) | (drawn > high) | ((cells.min() > 0) & (drawn <= 0))
@@ -169,7 +171,8 @@ def _imputation(table: pd.DataFrame, schema: Any, parameters: dict[str, Any]) ->
     for column in schema:
         truth = table.loc[hidden[column.name], column.name]
         guess = filled.loc[hidden[column.name], column.name]
-        if not len(truth):
+        numbers = pd.api.types.is_numeric_dtype(holes[column.name])
+        if not len(truth) or not (column.coded or numbers):  # dates have no mean to compare with
             continue
         if column.kind in ("category", "binary"):
             usual = holes[column.name].mode().iloc[0]
@@ -208,7 +211,7 @@ def examine(name: str, table: pd.DataFrame, parameters: dict[str, Any]) -> list[
     findings = []
     for column in model.schema_:
         cells = table[column.name].dropna()
-        recorded = column.kind in ("category", "binary", "count") or column.grid.single
+        recorded = not column.timed and (column.kind != "real" or column.grid.single)
         values = cells.value_counts().head(_MOST_VALUES).index.tolist() if recorded else []
         findings.append(
             Finding(

@@ -45,7 +45,8 @@ REPLICATES = 400
 EXAMPLE = np.random.default_rng(0)
 COLUMNS = (
     describe_column("binary", np.array([0.0, 1.0]), "bernoulli"),
-    describe_column("category", np.array([0.0, 2.0]), "categorical"),
+    describe_column("category", np.array([0.0, 2.0]), ("categorical", "binomial")),
+    describe_column("zeros", np.repeat([0.0, 0.5, 1.5], [6, 3, 1]), ("gaussian", "atoms")),
     describe_column("real", EXAMPLE.normal(size=30), "gaussian", resolution=0.3),
     describe_column("count", np.array([0.0, 3.0]), ("poisson", "categorical", "geometric")),
     describe_column(

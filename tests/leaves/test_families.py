@@ -674,8 +674,12 @@ def test_changing_the_unit_only_shifts_log_densities(name, unit, resolution):
     np.testing.assert_allclose(log_densities[1], log_densities[0] - np.log(unit), atol=1e-9)
 
 
-#: Highest density times resolution: of a Gaussian of standard deviation δ/2, or at most 1.
-PEAKS = {"gaussian": 2 / np.sqrt(2 * np.pi), "lognormal": 2 / np.sqrt(2 * np.pi)}
+#: Highest density times resolution: of a Gaussian of standard deviation δ/2, an exponential of 2δ.
+PEAKS = {
+    "gaussian": 2 / np.sqrt(2 * np.pi),
+    "lognormal": 2 / np.sqrt(2 * np.pi),
+    "exponential": 0.5,
+}
 
 
 @every_continuous_family

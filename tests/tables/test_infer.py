@@ -68,6 +68,9 @@ def test_categories_are_sorted_or_as_declared():
     declared = pd.Categorical(["b", "a"], categories=["z", "b", "a"], ordered=True)
     assert infer(declared).categories == ("z", "b", "a")
     assert infer(declared).ordered
+    assert infer(declared).families == ("categorical", "binomial")
+    two = pd.Categorical(["b", "a"], categories=["b", "a"], ordered=True)
+    assert infer(two).families == ("categorical",)
     table = pl.DataFrame({"x": pl.Series(["b"], dtype=pl.Enum(["z", "b"]))})
     assert infer_schema(table)["x"].categories == ("z", "b")
 

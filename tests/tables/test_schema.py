@@ -40,10 +40,10 @@ def test_columns_are_found_by_name():
 def test_a_schema_prints_as_a_table_with_a_line_per_column():
     assert str(SCHEMA).splitlines() == [
         "Schema of 3 columns",
-        "name  kind      families             values            dtype",
-        "age   integer   gaussian, lognormal  recorded to 1     int64",
-        "rank  category  categorical          low < mid < high  -",
-        "7     real      gaussian             gamma 2           -",
+        "name  kind      families               values            dtype",
+        "age   integer   gaussian, lognormal    recorded to 1     int64",
+        "rank  category  categorical, binomial  low < mid < high  -",
+        "7     real      gaussian               gamma 2           -",
     ]
 
 

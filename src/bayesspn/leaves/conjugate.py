@@ -155,5 +155,8 @@ def draw_natural(kind, stream, hyper, eta):
         total += math.log(math.exp(success - total) + math.exp(failure - total))
         eta[0] = failure - total
         return total - success
+    if kind == BINOMIAL:
+        fill_log_dirichlet(stream, hyper[:2], eta)
+        return 0.0
     fill_log_dirichlet(stream, hyper, eta)
     return 0.0

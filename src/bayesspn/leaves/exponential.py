@@ -24,8 +24,9 @@ _LARGEST = 1e300
 class Exponential(Family):
     """Values x ≥ 0, u = x / scale, with rate λ ~ Gamma(a, rate b) limited to λ ≤ limit.
 
-    The limit keeps 1/λ, the standard deviation, at δ or more, so that the density, which is λ at
-    zero, is at most that of a value that is certain and recorded to δ.
+    The limit keeps 1/λ, the standard deviation, at 2δ or more. Zero stands for [0, δ/2] only, and
+    the density there, λ, would otherwise promise more than that interval holds: with 1/λ = δ as
+    much as atoms do, of which 61 % then lies elsewhere.
     ``hyper`` is (a, b, limit); φ is (log a, log of b/a, the prior's harmonic scale in units of the
     column's mean); η = −λ, T = u, A = −log λ; ``constants`` is (scale, limit).
     """
@@ -41,7 +42,7 @@ class Exponential(Family):
         self, values: Array, counts: Array, resolution: float, n_categories: int
     ) -> Array:
         scale = float(values @ (counts / counts.sum())) or 1.0
-        limit = scale / resolution if resolution > 0 else np.inf
+        limit = 0.5 * scale / resolution if resolution > 0 else np.inf
         return np.array([scale, limit])
 
     def statistics(self, values: Array, constants: Array) -> Array:
