@@ -11,7 +11,7 @@ import pytest
 
 from bayesspn import BayesianSPN, RegionGraph, __version__, load
 from bayesspn.questions.wording import describe_agreement
-from bayesspn.tables import Schema, infer_schema
+from bayesspn.tables import ColumnSchema, Schema, infer_schema
 
 SHORT = ["--chains", 1, "--burn-in", 5, "--draws", 5, "--thin", 1, "--seed", 0]
 
@@ -138,6 +138,38 @@ def test_schemas_are_inferred_edited_and_used(run, document, tmp_path, name):
     report = document("schema", name, "-o", "s.json", "--force", "--drop", "age")
     assert report["output"] == "s.json"
     assert Schema.load("s.json").names == ("sex", "income", "job", "ill")
+
+
+def test_identifiers_are_left_out_of_a_schema_and_of_fits_by_it(run, document, files):
+    table = pd.read_csv(files / "t.csv")
+    table.insert(0, "patient", [f"p{row}" for row in range(len(table))])
+    table.to_csv("named.csv", index=False)
+    assert "'patient'" in run("fit", "named.csv", "-o", "a.bspn", code=1).stderr
+    assert "left out: 'patient', with nearly" in run("schema", "named.csv", "-o", "s.json").stderr
+    assert "patient" not in Schema.load("s.json")
+    assert document("schema", "named.csv", "-o", "r.json")["left_out"] == ["patient"]
+    result = run("fit", "named.csv", "-o", "a.bspn", "--schema", "s.json", *SHORT)
+    assert "note: 'patient' of named.csv left out, as by the schema" in result.stderr
+    assert "patient" not in load("a.bspn").schema_
+    only = table[["patient"]]
+    only.to_csv("only.csv", index=False)
+    assert "has 80 different values in 80 cells" in run("schema", "only.csv", code=1).stderr
+
+
+def test_declared_categories_may_read_like_missing_cells(run):
+    cells = ["NA", "None", "yes", ""] * 10
+    text = "\n".join(f"{cell},{row % 3}" for row, cell in enumerate(cells))
+    with open("t.csv", "w") as file:
+        file.write(f"answer,n\n{text}\n")
+    column = ColumnSchema("answer", "category", categories=("NA", "None", "yes"))
+    Schema((column, ColumnSchema("n", "count"))).save("s.json")
+    run("fit", "t.csv", "-o", "a.bspn", "--schema", "s.json", *SHORT)
+    found = load("a.bspn").probability("answer = NA")
+    assert found == pytest.approx(1 / 3, abs=0.15)
+    run("impute", "a.bspn", "t.csv", "-o", "filled.csv")
+    filled = pd.read_csv("filled.csv", keep_default_na=False)["answer"]
+    assert filled[: len(cells)].tolist()[:3] == cells[:3]
+    assert set(filled) <= {"NA", "None", "yes"}
 
 
 def test_summaries(run, document, model, table):

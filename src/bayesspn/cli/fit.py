@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from bayesspn import BayesianSPN
+    from bayesspn.tables import Schema
 
 _NETWORK = "Shape of the network"
 _PRIORS = "Priors"
@@ -157,7 +158,8 @@ def fit(
     if temperatures > 1 and infinite:
         raise typer.BadParameter("--temperatures does not go with --infinite")
     more = {"concentration": concentration} if infinite else {"temperatures": temperatures}
-    data = read_columns(table, chosen, columns, drop)
+    described = load_schema(schema)
+    data = read_columns(table, chosen, columns, drop, described)
     shape = {
         "depth": depth,
         "partitions": partitions,
@@ -167,7 +169,7 @@ def fit(
         "products": products,
     }
     model = _build(
-        schema,
+        described,
         infinite,
         **more,
         graph=_find_graph(graph, shape, data.shape, infinite),
@@ -234,10 +236,10 @@ def _find_graph(
     return choose_graph(*table, **shape, infinite=infinite)
 
 
-def _build(schema: Path | None, infinite: bool, **parameters: Any) -> BayesianSPN:
+def _build(schema: Schema | None, infinite: bool, **parameters: Any) -> BayesianSPN:
     from bayesspn import BayesianSPN, InfiniteSPN
 
-    return (InfiniteSPN if infinite else BayesianSPN)(schema=load_schema(schema), **parameters)
+    return (InfiniteSPN if infinite else BayesianSPN)(schema=schema, **parameters)
 
 
 def _report(model: BayesianSPN, data: pd.DataFrame, output: Path) -> dict[str, Any]:

@@ -103,14 +103,19 @@ def schema(
 
     if output != STREAM:
         check_new_file(output, force)
-    found = infer_schema(read_columns(table, chosen, columns, drop))
+    data = read_columns(table, chosen, columns, drop)
+    found = infer_schema(data, identifiers="drop")
     text = schema_to_json(found)
+    left = [name for name in data.columns if name not in found]
+    if left:
+        listed = ", ".join(repr(name) for name in left)
+        say(f"left out: {listed}, with nearly as many different values as cells, as identifiers")
     if output == STREAM:
         print(text, end="")  # the file is JSON itself
         return
     found.save(output)
     if as_json:
-        print_json({"output": str(output), **json.loads(text)})
+        print_json({"output": str(output), "left_out": left, **json.loads(text)})
     else:
         print(found)
         say(f"written to {output}")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bayesspn.cli.errors import CommandError
+from bayesspn.cli.errors import CommandError, say
 from bayesspn.estimators.defaults import LEAST
 
 if TYPE_CHECKING:
@@ -212,18 +212,28 @@ def name_input(path: Path) -> str:
 
 
 def read_columns(
-    path: Path, chosen: Format | None, columns: list[str] | None, drop: list[str] | None
+    path: Path,
+    chosen: Format | None,
+    columns: list[str] | None,
+    drop: list[str] | None,
+    schema: Schema | None = None,
 ) -> pd.DataFrame:
-    """Read the columns of a table that are to be learned."""
+    """Read the columns of a table that are to be learned: those of a schema, if there is one."""
     from bayesspn.tables import read_table
 
-    table = read_table(path, chosen)
+    table = read_table(path, chosen, schema=schema)
     names = table.columns.tolist()
     kept = find_columns(columns or [], names, name_input(path)) or names
     dropped = find_columns(drop or [], names, name_input(path))
     kept = [name for name in dict.fromkeys(kept) if name not in dropped]
     if not kept:
         raise CommandError(f"{name_input(path)}: no column is left to learn")
+    if schema is not None and not columns:
+        unknown = [name for name in kept if name not in schema]
+        if unknown and len(unknown) < len(kept):
+            listed = ", ".join(repr(name) for name in unknown)
+            say(f"note: {listed} of {name_input(path)} left out, as by the schema")
+            kept = [name for name in kept if name in schema]
     return table[kept]
 
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from bayesspn.cli.options import Format
+    from bayesspn.tables import Schema
 
 TableOption = Annotated[
     Path | None,
@@ -60,7 +61,7 @@ def report(
     """
     check_new_file(output, force)
     fitted = load_model(model)
-    data = _read(table, chosen)
+    data = _read(table, chosen, fitted.schema_)
     from bayesspn.report import write_report
 
     write_report(
@@ -98,7 +99,7 @@ def explore(
     For example: `bayesspn explore patients.bspn --table patients.csv`
     """
     fitted = load_model(model)
-    data = _read(table, chosen)
+    data = _read(table, chosen, fitted.schema_)
     from bayesspn.explorer import explore as serve
 
     def announce(address: str) -> None:
@@ -115,9 +116,9 @@ def explore(
         serve(fitted, port=port, name=str(model), table=data, announce=announce)
 
 
-def _read(path: Path | None, chosen: Format | None) -> pd.DataFrame | None:
+def _read(path: Path | None, chosen: Format | None, schema: Schema) -> pd.DataFrame | None:
     if path is None:
         return None
     from bayesspn.tables import read_table
 
-    return read_table(path, chosen)
+    return read_table(path, chosen, schema=schema)

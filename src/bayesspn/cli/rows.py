@@ -177,8 +177,8 @@ def _draw(
     from bayesspn.tables import read_table
     from bayesspn.tables.encoding import encode_some
 
-    table = read_table(path, chosen)
     schema = model.schema_
+    table = read_table(path, chosen, schema=schema)
     if m > 1 and _NUMBER_COLUMN in schema:
         raise CommandError(
             f"the model has a column {_NUMBER_COLUMN!r}, which is to number the tables; draw them "
@@ -236,7 +236,7 @@ def _work(
     from bayesspn.tables import read_table_chunks
 
     start = 0
-    for piece in read_table_chunks(path, ROWS_TOGETHER, chosen):
+    for piece in read_table_chunks(path, ROWS_TOGETHER, chosen, schema=schema):
         kept, known = _split(piece, schema, keep, drop, path)
         if not start:
             _tell_left_out(piece, schema, [*keep, *drop], path)

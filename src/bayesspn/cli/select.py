@@ -136,14 +136,15 @@ def select(
 
     if output is not None:
         check_new_file(output, force)
-    data = read_columns(table, chosen, columns, drop)
+    described = load_schema(schema)
+    data = read_columns(table, chosen, columns, drop, described)
     estimator = BayesianSPN(
         time_limit=time_limit,
         chains=chains,
         burn_in=burn_in,
         draws=draws,
         thin=thin,
-        schema=load_schema(schema),
+        schema=described,
     )
     begin = time.perf_counter()
     try:

@@ -153,7 +153,7 @@ class Session:
             path = Path(folder, f"table{ending}")
             path.write_bytes(content)
             try:
-                table = read_table(path)
+                table = read_table(path, schema=self.schema)
             except ValueError as error:
                 raise TableError(str(error).replace(str(path), "the table")) from None
         return self.use_table(table)

@@ -25,6 +25,7 @@ import pandas as pd
 from bayesspn.files.atomic import replaced_file
 from bayesspn.tables.cells import shorten
 from bayesspn.tables.frames import build_frame, open_table
+from bayesspn.tables.schema import Schema
 
 PathLike = str | os.PathLike[str]
 
@@ -44,7 +45,17 @@ class TableFileError(ValueError):
     """A file that cannot be read or written as a table."""
 
 
-def read_table(path: PathLike, default_format: str | None = None) -> pd.DataFrame:
+#: Cells that are missing, and what else `pandas.read_csv` takes for that.
+_EMPTY = ("",)
+_MISSING = (
+    *("#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN"),
+    *("<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"),
+)
+
+
+def read_table(
+    path: PathLike, default_format: str | None = None, *, schema: Schema | None = None
+) -> pd.DataFrame:
     """Read a table.
 
     Parameters
@@ -54,6 +65,9 @@ def read_table(path: PathLike, default_format: str | None = None) -> pd.DataFram
         standard input.
     default_format : {"csv", "tsv", "parquet"}, default=None
         Format of standard input, CSV if None, and of files whose ending does not tell.
+    schema : Schema, default=None
+        Columns with a category that reads like a missing cell, such as "NA" or "None", keep it:
+        only empty cells are missing there.
 
     Examples
     --------
@@ -71,11 +85,15 @@ def read_table(path: PathLike, default_format: str | None = None) -> pd.DataFram
         if file_format == "parquet":
             return pd.read_parquet(_parquet_source(path))
         with _open_text(path, default_format) as text:
-            return pd.read_csv(text, **_csv_options(file_format, text))
+            return pd.read_csv(text, **_csv_options(file_format, text, schema))
 
 
 def read_table_chunks(
-    path: PathLike, rows: int, default_format: str | None = None
+    path: PathLike,
+    rows: int,
+    default_format: str | None = None,
+    *,
+    schema: Schema | None = None,
 ) -> Iterator[pd.DataFrame]:
     """Read a table in pieces, so that a table larger than memory can be worked on.
 
@@ -89,6 +107,7 @@ def read_table_chunks(
     rows : int
         Rows of a piece; the last one may have fewer. A table without rows gives one empty piece.
     default_format : {"csv", "tsv", "parquet"}, default=None
+    schema : Schema, default=None
         As for `read_table`.
 
     Examples
@@ -102,7 +121,7 @@ def read_table_chunks(
     """
     if rows < 1:
         raise ValueError(f"rows must be 1 or more, got {rows!r}")
-    pieces = _read_chunks(path, rows, default_format)
+    pieces = _read_chunks(path, rows, default_format, schema)
     while True:
         # what the caller does with a piece is not the file's fault
         with _one_sentence_errors(path):
@@ -112,14 +131,16 @@ def read_table_chunks(
         yield piece
 
 
-def _read_chunks(path: PathLike, rows: int, default_format: str | None) -> Generator[pd.DataFrame]:
+def _read_chunks(
+    path: PathLike, rows: int, default_format: str | None, schema: Schema | None
+) -> Generator[pd.DataFrame]:
     file_format, _ = _format(path, default_format)
     if file_format == "parquet":
         yield from _parquet_chunks(_parquet_source(path), rows)
         return
     with (
         _open_text(path, default_format) as text,
-        pd.read_csv(text, chunksize=rows, **_csv_options(file_format, text)) as pieces,
+        pd.read_csv(text, chunksize=rows, **_csv_options(file_format, text, schema)) as pieces,
     ):
         yield from pieces
 
@@ -368,14 +389,21 @@ def _open_text(path: PathLike, default_format: str | None) -> Iterator[_CheckedT
         yield _CheckedText(text, _SEPARATORS[file_format], name)
 
 
-def _csv_options(file_format: str, text: _CheckedText) -> dict[str, Any]:
-    return {
+def _csv_options(file_format: str, text: _CheckedText, schema: Schema | None) -> dict[str, Any]:
+    told = {column.name for column in schema or () if set(_MISSING) & set(column.categories)}
+    options: dict[str, Any] = {
         "sep": _SEPARATORS[file_format],
         "names": text.header,
         "header": None,
         "index_col": False,
         "low_memory": False,  # one type for a whole column
     }
+    if told:
+        options["keep_default_na"] = False
+        options["na_values"] = {
+            name: _EMPTY if name in told else _EMPTY + _MISSING for name in text.header or ()
+        }
+    return options
 
 
 def _decompress(file: BinaryIO, compression: str) -> Any:

@@ -32,7 +32,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Hashable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -66,13 +66,15 @@ class Identifiers(TableError):
         self.column = column
 
 
-def infer_schema(table: Any) -> Schema:
+def infer_schema(table: Any, *, identifiers: Literal["error", "drop"] = "error") -> Schema:
     """Infer a schema.
 
     Parameters
     ----------
     table : array or frame of shape (rows, columns)
         Of any library; columns of arrays are named "x0", "x1", ….
+    identifiers : {"error", "drop"}, default="error"
+        Whether columns of identifiers are refused, or left out of the schema.
 
     Examples
     --------
@@ -90,7 +92,8 @@ def infer_schema(table: Any) -> Schema:
         raise TableError(f"Found array with 0 feature(s) {shape}.")
     if not opened.n_rows:
         raise TableError(f"Found array with 0 sample(s) {shape}.")
-    return infer_columns([survey_cells(_read(opened.read(k))) for k in range(len(opened.names))])
+    surveys = [survey_cells(_read(opened.read(k))) for k in range(len(opened.names))]
+    return infer_columns(surveys, identifiers)
 
 
 def _read(cells: Cells) -> Cells:
@@ -107,7 +110,9 @@ def _read(cells: Cells) -> Cells:
     return read
 
 
-def infer_columns(surveys: Sequence[ColumnSurvey]) -> Schema:
+def infer_columns(
+    surveys: Sequence[ColumnSurvey], identifiers: Literal["error", "drop"] = "error"
+) -> Schema:
     """Schema of columns that have been surveyed; those that cannot be used are all named."""
     columns, refused = [], []
     for survey in surveys:
@@ -115,6 +120,8 @@ def infer_columns(surveys: Sequence[ColumnSurvey]) -> Schema:
             columns.append(infer_column(survey))
         except Identifiers as error:
             refused.append(error)
+    if identifiers == "drop" and columns:
+        refused = []
     if len(refused) == 1:
         raise refused[0]
     if refused:
