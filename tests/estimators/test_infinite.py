@@ -47,6 +47,19 @@ def test_draws_have_different_numbers_of_components(fitted):
     assert fitted.summary().loc["concentration", "mean"] > 0
 
 
+def test_a_summary_says_in_words_what_its_table_is(fitted):
+    summary = fitted.summary()
+    first, *meanings = summary.words.splitlines()
+    assert first.startswith("2 chains, 10 draws; answers ")
+    assert [line.partition(":")[0] for line in meanings] == [
+        *("log_likelihood", "alpha", "beta", "edges_in_use", "components", "concentration")
+    ]
+    assert repr(summary).startswith(summary.words)
+    assert summary._repr_html_().startswith(f"<p>{first}<br>log_likelihood: mean")
+    assert type(summary.round(2)) is pd.DataFrame  # parts and results are plain tables
+    assert not repr(summary[["mean"]]).startswith(first)
+
+
 def test_densities_add_up_to_one(fitted):
     """Over categories, and over a grid of sizes; the share of components to come included."""
     grid = np.linspace(-60, 80, 4001)

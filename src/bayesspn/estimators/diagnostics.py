@@ -8,7 +8,8 @@ the fit to the training rows, the hyper-parameters, and how many of the nodes ar
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any
+from html import escape
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 import pandas as pd
@@ -20,9 +21,41 @@ from bayesspn.inference.infinite.components import count_components
 from bayesspn.inference.state import State
 from bayesspn.prediction.posterior import DRAWN_SEED, Posterior
 from bayesspn.questions.views import View
+from bayesspn.questions.wording import count, describe_agreement
+
+if TYPE_CHECKING:
+    from bayesspn.estimators.joint import JointEstimator
+
+#: What the quantities of a summary are.
+_MEANINGS = {
+    "log_likelihood": "mean log density of a training row",
+    "alpha": "how evenly rows spread over the children of sums, level by level (α)",
+    "beta": "how evenly columns spread over the children of products (β)",
+    "edges_in_use": "edges of sums that rows go through: the size of the network that is used",
+    "components": "components that rows go through",
+    "concentration": "how readily rows form new components",
+}
 
 #: Fewer draws than this say nothing about convergence.
 _FEWEST_DRAWS = 4
+
+
+class Summary(pd.DataFrame):
+    """A table of diagnostics that says first, in words, whether the chains agree."""
+
+    _metadata: ClassVar = ["words"]
+    words: str = ""
+
+    @property
+    def _constructor(self) -> type[pd.DataFrame]:
+        return pd.DataFrame  # parts of the table are tables
+
+    def __repr__(self) -> str:
+        return f"{self.words}\n\n{super().__repr__()}"
+
+    def _repr_html_(self) -> str:
+        lines = "<br>".join(escape(line) for line in self.words.splitlines())
+        return f"<p>{lines}</p>{super()._repr_html_()}"
 
 
 class Diagnosed:
@@ -33,8 +66,10 @@ class Diagnosed:
     plan_: FitPlan | None
     thin: int | str
 
-    def summary(self, interval: float = 0.9) -> pd.DataFrame:
-        """How well the chains agree, on quantities that do not depend on how nodes are numbered.
+    def summary(self, interval: float = 0.9) -> Summary:
+        """Whether answers have settled, in words, and how well the chains agree.
+
+        They are compared on quantities that do not depend on how nodes are numbered.
 
         Parameters
         ----------
@@ -43,11 +78,12 @@ class Diagnosed:
 
         Returns
         -------
-        DataFrame
-            A row per quantity with ``mean``, ``sd``, ``low``, ``high``, effective sample sizes
-            ``ess_bulk`` and ``ess_tail``, and ``r_hat``: near 1 if the chains agree. Quantities
-            are the log-likelihood per training row, the concentrations α (per level) and β, and
-            the number of sum edges that rows go through.
+        Summary
+            A data frame whose ``words`` are shown above it: a row per quantity with ``mean``,
+            ``sd``, ``low``, ``high``, effective sample sizes ``ess_bulk`` and ``ess_tail``, and
+            ``r_hat``: near 1 if the chains agree. Quantities are the log-likelihood per training
+            row, the concentrations α (per level) and β, and the number of sum edges that rows go
+            through.
 
         Examples
         --------
@@ -58,8 +94,19 @@ class Diagnosed:
         ['mean', 'sd', 'low', 'high', 'ess_bulk', 'ess_tail', 'r_hat']
         >>> table.index[0]
         'log_likelihood'
+        >>> print(table.words.splitlines()[0])
+        2 chains, 40 draws; answers have settled: with other chains, typical conditional ...
         """
-        return summarise(self._invariants(), interval)
+        table = Summary(summarise(self._invariants(), interval))
+        chains = self.posterior_.draws
+        words = [
+            f"{count(len(chains), 'chain')}, {count(sum(map(len, chains)), 'draw')}; "
+            f"{describe_agreement(cast('JointEstimator', self))}"
+        ]
+        names = dict.fromkeys(str(row).partition("[")[0] for row in table.index)
+        words += [f"{name}: {_MEANINGS[name]}" for name in names]
+        table.words = "\n".join(words)
+        return table
 
     def to_arviz(self, X: Any = None) -> Any:
         """The draws for ArviZ.
