@@ -138,13 +138,16 @@ def race_graphs(
     n_jobs : int, default=None
         Cores, as joblib counts them.
     seconds : float, default=None
-        No further comparison is begun that would not be over by then.
+        No further comparison is begun that would not be over by then; the first one is of as many
+        lanes as there is time for, those of graphs with the fewest regions first.
     slowest : float, default=None
         Seconds that a sweep of a row may take; slower graphs come after all others.
     progress : bool, default=False
         Whether to show a bar.
     """
     begun = time.monotonic()
+    if seconds is not None:
+        graphs = sorted(graphs, key=lambda graph: (graph.n_leaf_regions, graph.n_weights))
     lanes = [_Lane(graph, start) for graph in graphs for start in START_NAMES]
     _divide(lanes, schema, values, priors, seed)
     dropped: list[_Lane] = []
@@ -161,7 +164,8 @@ def race_graphs(
             late = seconds is not None and taken + coming > seconds
             if number and (late or len(lanes) == 1):
                 break
-            _advance(lanes, stop, target, n_jobs)
+            end = begun + seconds if seconds is not None and not number else np.inf
+            lanes = _advance(lanes, stop, target, n_jobs, end)
             # what a sweep of a lane took, for the time that the next comparison will take
             pace = (time.monotonic() - begun - taken) / (len(lanes) * (stop - done))
             done = stop
@@ -172,8 +176,8 @@ def race_graphs(
                 dropped = lanes[kept:] + dropped
                 lanes = lanes[:kept]
     best = lanes[0]
-    other = [lane for lane in lanes[1:] if lane.graph == best.graph]
-    starts = (best.start, other[0].start if other else best.start)
+    # a few sweeps of a sample of the rows cannot rule out a start: chains try both on all rows
+    starts = (best.start, *(name for name in START_NAMES if name != best.start))
     return Race(best.graph, starts, _tabulate([*lanes, *dropped]))
 
 
@@ -206,27 +210,36 @@ def _divide(lanes: list[_Lane], schema: Schema, values: Array, priors: Priors, s
             )
 
 
-def _advance(lanes: list[_Lane], stop: int, target: int | None, n_jobs: int | None) -> None:
-    """Bring all lanes to a number of sweeps."""
-    tasks = [
-        delayed(_advance_run)(run, lane.start, lane.sweeps, stop, target)
-        for lane in lanes
-        for run in lane.runs
-    ]
+def _advance(
+    lanes: list[_Lane], stop: int, target: int | None, n_jobs: int | None, end: float
+) -> list[_Lane]:
+    """Bring lanes to a number of sweeps: all of them, or as many as there is time for."""
     jobs = effective_n_jobs(n_jobs)
-    done = iter(run_side_by_side(tasks, jobs))
-    for lane in lanes:
-        lane.runs = [next(done) for _ in lane.runs]
-        lane.scores = np.concatenate([run.scores for run in lane.runs])
-        lane.sweeps = stop
+    # with an end, few at a time, and as many as there are starts at least
+    together = len(lanes) if end == np.inf else max(jobs, len(START_NAMES))
+    advanced: list[_Lane] = []
+    while len(advanced) < len(lanes) and (not advanced or time.monotonic() < end):
+        some = lanes[len(advanced) : len(advanced) + together]
+        tasks = [
+            delayed(_advance_run)(run, lane.start, lane.sweeps, stop, target)
+            for lane in some
+            for run in lane.runs
+        ]
+        done = iter(run_side_by_side(tasks, jobs))
+        for lane in some:
+            lane.runs = [next(done) for _ in lane.runs]
+            lane.scores = np.concatenate([run.scores for run in lane.runs])
+            lane.sweeps = stop
+        advanced += some
+    return advanced
 
 
 def _advance_run(run: _Run, start: str, done: int, stop: int, target: int | None) -> _Run:
     shards = as_shards(run.rows)
-    begun = time.perf_counter() - run.seconds
     state = run.state
     if state is None:
         state = start_state(run.key, run.model, shards, start)
+    begun = time.perf_counter() - run.seconds  # of sweeps alone, which a fit has many of
     kept = []
     for sweep in range(done + 1, stop + 1):
         state, _ = draw_sweep(run.key, sweep, run.model, shards, state)
