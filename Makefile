@@ -9,7 +9,7 @@ OLDEST := .oldest
 
 .PHONY: demo compiled test test-long test-oldest package fuzz mutants lint docs transcript pictures \
 	choose-graphs bench bench-scoring bench-small bench-growth bench-quality bench-imputation bench-scaling \
-	table1 table2 figure3 cost plain recovery rivals results sense clean
+	table1 table2 figure3 cost plain recovery honesty rivals results sense clean
 
 $(READY): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -115,6 +115,11 @@ plain: $(READY)
 
 recovery: $(READY)
 	$(BIN)/python experiments/recovery.py $(ARGS)
+
+# intervals and warnings, judged by the other half of real tables
+honesty: $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps statsmodels vega_datasets
+	$(BIN)/python experiments/honesty.py $(if $(DATA),--data $(DATA)) $(ARGS)
 
 # SPFlow brings its own torch, so it gets an environment of its own
 $(RIVALS)/spflow/.ready: $(READY)

@@ -12,6 +12,7 @@ from bayesspn.cli.errors import GuardedGroup
 from bayesspn.cli.fit import fit
 from bayesspn.cli.inspect import demo, schema, summary
 from bayesspn.cli.pages import explore, report
+from bayesspn.cli.predict import predict
 from bayesspn.cli.rows import impute, sample, score
 from bayesspn.cli.select import select
 
@@ -55,6 +56,7 @@ def common(
 app.command()(fit)
 app.command()(select)
 app.command()(score)
+app.command()(predict)
 app.command()(sample)
 app.command()(impute)
 app.command(cls=AskCommand)(ask)

@@ -79,7 +79,7 @@ def score(
         raise typer.BadParameter("--mean, --surprise and --anomaly exclude each other")
     fitted = load_model(model)
     ask = _choose_score(fitted, surprise=surprise, anomaly=anomaly)
-    pieces = _work(table, chosen, fitted.schema_, keep or [], drop or [], ask)
+    pieces = work_on_pieces(table, chosen, fitted.schema_, keep or [], drop or [], ask)
     if mean:
         _print_mean(table, pieces, as_json)
     else:
@@ -160,7 +160,7 @@ def impute(
         values = encode_some(rows, schema, fitted.handle_unknown)
         return give_back(fill_best(posterior, values), values, schema, "pandas")
 
-    pieces = _work(table, chosen, schema, kept, dropped, fill)
+    pieces = work_on_pieces(table, chosen, schema, kept, dropped, fill)
     deliver(pieces, output, chosen, as_json=as_json)
 
 
@@ -224,7 +224,7 @@ def sample(
     deliver([drawn], output, chosen, as_json=as_json)
 
 
-def _work(
+def work_on_pieces(
     path: Path,
     chosen: Any,
     schema: Schema,
