@@ -188,7 +188,8 @@ def test_summaries(run, document, model, table):
 
 def test_version_help_and_completion(run):
     assert run("--version").stdout == f"bayesspn {__version__}\n"
-    for command in ("fit", "score", "predict", "sample", "impute", "ask", "summary", "schema", "demo"):
+    commands = ("fit", "score", "predict", "sample", "impute", "ask", "summary", "schema", "demo")
+    for command in commands:
         assert command in run("--help").stdout
         assert "Usage" in run(command, "--help").stdout
 
