@@ -10,14 +10,12 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from bayesspn.arrays import Array
-from bayesspn.numerics.checks import check_whole
-from bayesspn.numerics.random_numbers import draw_seed
 from bayesspn.prediction.conditionals import ConditionalCircuits
 from bayesspn.prediction.most_probable import most_probable
 from bayesspn.prediction.value_sets import ValueSet, include_exclude
+from bayesspn.questions.anomalies import AnomalyQuestions
 from bayesspn.questions.answers import (
     answers_frame,
     average_draws,
@@ -40,20 +38,18 @@ from bayesspn.questions.row_answers import (
     row_quantiles,
 )
 from bayesspn.questions.rows import (
-    anomaly_scores,
-    cell_surprises,
-    draw_plausible,
-    draw_replicates,
     log_conditional,
     log_conditional_draws,
-    rarity_of,
 )
+from bayesspn.questions.samples import SampleQuestions
 from bayesspn.questions.uncertainty import Answer, monte_carlo_error, spread_draws
 from bayesspn.questions.views import Condition, View
 from bayesspn.tables.cells import shorten
 
 
-class Questions(DistributionQuestions, PairQuestions, ExplanationQuestions):
+class Questions(
+    DistributionQuestions, PairQuestions, SampleQuestions, AnomalyQuestions, ExplanationQuestions
+):
     """Questions about a joint distribution; see `BayesianSPN` for what is what."""
 
     def log_prob(self, X: Any, given: Condition = None, *, interval: float | None = None) -> Any:
@@ -326,78 +322,6 @@ class Questions(DistributionQuestions, PairQuestions, ExplanationQuestions):
             row[0, wanted] = most_probable(view.conditional, wanted)
         return give_back(view, row)
 
-    def sample(
-        self, n_samples: int = 1, given: Condition = None, *, random_state: Any = None
-    ) -> Any:
-        """Draw new rows, given what is known.
-
-        Numbers stay within their column's plausible range, as expectations do: a row that leaves
-        it is drawn again. Columns that something is given of may go beyond.
-
-        Parameters
-        ----------
-        n_samples : int, default=1
-        given : str or dict, default=None
-            What is known; all rows agree with it.
-        random_state : int, RandomState or None, default=None
-
-        Returns
-        -------
-        table of shape (n_samples, columns)
-            Of the library and types of the table that was learned from.
-
-        Examples
-        --------
-        >>> from bayesspn.examples import fitted_patients
-        >>> model = fitted_patients()
-        >>> rows = model.sample(3, given="age > 60 and sex == F", random_state=0)
-        >>> rows["sex"].tolist()
-        ['F', 'F', 'F']
-        >>> bool(rows["age"].min() > 60)
-        True
-        """
-        view = self._view().knowing(given)
-        rows = check_whole("n_samples", n_samples, 1)
-        return give_back(view, draw_plausible(view, rows, draw_seed(random_state)))
-
-    def replicates(
-        self, n_samples: int, tables: int, given: Condition = None, *, random_state: Any = None
-    ) -> list[Any]:
-        """Draw several tables, each from one network of the posterior: for predictive checks.
-
-        Rows of `sample` come from the average of all networks. Tables of `replicates` differ from
-        each other as tables of the same origin would, for all the model knows.
-
-        Parameters
-        ----------
-        n_samples : int
-            Rows of a table.
-        tables : int
-            Number of tables.
-        given : str or dict, default=None
-            What is known; all rows agree with it.
-        random_state : int, RandomState or None, default=None
-
-        Returns
-        -------
-        list of tables of shape (n_samples, columns)
-            Of the library and types of the table that was learned from.
-
-        Examples
-        --------
-        >>> from bayesspn.examples import fitted_patients
-        >>> model = fitted_patients()
-        >>> tables = model.replicates(50, 3, random_state=0)
-        >>> [table.shape for table in tables]
-        [(50, 5), (50, 5), (50, 5)]
-        >>> tables[0].equals(tables[1])
-        False
-        """
-        view = self._view().knowing(given)
-        rows, count = check_whole("n_samples", n_samples, 1), check_whole("tables", tables, 1)
-        drawn = draw_replicates(view, rows, count, draw_seed(random_state))
-        return [give_back(view, rows) for rows in drawn]
-
     def marginal(self, columns: Sequence[Hashable]) -> Conditional:
         """The joint distribution of some columns; answers the same questions.
 
@@ -437,92 +361,6 @@ class Questions(DistributionQuestions, PairQuestions, ExplanationQuestions):
         view = self._view().knowing(given)
         view.conditional  # noqa: B018  (what is impossible is found now)
         return Conditional(view)
-
-    def anomaly_score(self, X: Any, *, random_state: Any = 0) -> Array:
-        """How much less likely rows are than the model expects of rows with the same cells.
-
-        Parameters
-        ----------
-        X : array or data frame of shape (rows, columns)
-            Rows with missing cells are compared with rows that lack the same cells.
-        random_state : int, RandomState or None, default=0
-            For the rows compared with.
-
-        Returns
-        -------
-        ndarray of shape (rows,)
-            Standard deviations of the log density below its mean: about 0 for common rows, above
-            3 for rare ones. Infinite for impossible rows.
-
-        Examples
-        --------
-        >>> import pandas as pd
-        >>> from bayesspn.examples import fitted_patients
-        >>> model = fitted_patients()
-        >>> rows = pd.DataFrame({"age": [70, 25], "visits": [6, 12]})
-        >>> common, rare = model.anomaly_score(rows)  # the young seldom come so often
-        >>> bool(rare > common + 1)
-        True
-        """
-        view = self._view()
-        seed = draw_seed(random_state)
-        return anomaly_scores(view, view.encode(X), seed)
-
-    def rarity(self, given: Condition) -> float:
-        """How unusual what is given is.
-
-        Parameters
-        ----------
-        given : str or dict
-            What is known. Exact values are compared with those of rows that agree with the rest.
-
-        Returns
-        -------
-        float
-            Share of such rows that are at most as likely as the exact values together: 0.01 if one
-            row in a hundred is as unusual. It is found with five hundred drawn rows, and not
-            smaller than one in as many. 1 if no exact values are given.
-
-        Examples
-        --------
-        >>> from bayesspn.examples import fitted_patients
-        >>> model = fitted_patients()
-        >>> model.rarity({"age": 30, "visits": 12}) < 0.1 < model.rarity({"age": 30, "visits": 1})
-        True
-        >>> model.rarity("age > 60")  # a range is not an exact value
-        1.0
-        """
-        view = self._view().knowing(given)
-        view.conditional  # noqa: B018  (what is impossible is refused)
-        return rarity_of(view)
-
-    def surprise(self, X: Any) -> Any:
-        """How unusual every cell is, given the other cells of its row.
-
-        Parameters
-        ----------
-        X : array or data frame of shape (rows, columns)
-
-        Returns
-        -------
-        DataFrame or ndarray of shape (rows, columns)
-            −log of the probability of a value that is at most as likely: 0 is the most likely
-            value, 3 one in twenty, 7 one in a thousand. NaN for missing cells.
-
-        Examples
-        --------
-        >>> from bayesspn.examples import fitted_patients, load_patients
-        >>> model = fitted_patients()
-        >>> rows = load_patients().head(3).assign(weight=120.0)
-        >>> model.surprise(rows).idxmax(axis=1).tolist()
-        ['weight', 'weight', 'weight']
-        """
-        view = self._view()
-        values = cell_surprises(view, view.encode(X))[:, list(view.columns)]
-        if view.library == "numpy":
-            return values
-        index = X.index if isinstance(X, pd.DataFrame) else None
-        return pd.DataFrame(values, columns=list(view.shown.names), index=index)
 
 
 class Conditional(Questions):
