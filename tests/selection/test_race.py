@@ -1,5 +1,7 @@
 """Graphs and starts that compete on rows held out."""
 
+import time
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -54,8 +56,35 @@ def test_a_target_is_what_counts():
 
 
 def test_no_comparison_is_begun_after_the_time():
-    found = run(seconds=0.0)
-    assert found.table["sweeps"].max() == race.STOPS[0]
+    large, small = RegionGraph(2, (4, 1), sums=8, leaves=8), RegionGraph(1, 2, leaves=3)
+    found = run(graphs=(large, small), seconds=0.0)
+    assert found.table["sweeps"].tolist() == [race.STOPS[0]] * 2
+    assert set(found.table["graph"]) == {small}  # what is quickest comes first
+    assert len(run(graphs=(large, small), seconds=60.0).table) == 4
+
+
+def test_chains_try_every_start():
+    """A few sweeps of some rows cannot rule one out."""
+    found = run(stops=(3,))
+    assert found.starts[0] == found.table["start"].iloc[0]
+    assert sorted(found.starts) == ["clustered", "spread"]
+
+
+def test_the_pace_is_that_of_sweeps(monkeypatch):
+    """Not of starts, of which a chain has one."""
+    schema, values, _ = encode_table(two_groups(60), None)
+    lanes = [race._Lane(RegionGraph(1, 2, leaves=3), "spread")]
+    race._divide(lanes, schema, values, Priors(), seed=0)
+    start = race.start_state
+
+    def slow(*arguments):
+        time.sleep(0.5)
+        return start(*arguments)
+
+    monkeypatch.setattr(race, "start_state", slow)
+    begun = time.perf_counter()
+    run = race._advance_run(lanes[0].runs[0], "spread", 0, 2, None)
+    assert run.seconds < time.perf_counter() - begun - 0.4
 
 
 def test_rows_are_sampled_for_wide_and_long_tables():
