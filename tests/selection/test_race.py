@@ -8,6 +8,7 @@ import pytest
 
 from bayesspn import BayesianSPN, FitPlan, RegionGraph, SPNRegressor
 from bayesspn.estimators import starting
+from bayesspn.inference.starts.choices import START_NAMES
 from bayesspn.selection import race
 from bayesspn.selection.building import Priors
 from bayesspn.selection.defaults import default_graphs
@@ -59,7 +60,8 @@ def test_no_comparison_is_begun_after_the_time():
     large, small = RegionGraph(2, (4, 1), sums=8, leaves=8), RegionGraph(1, 2, leaves=3)
     found = run(graphs=(large, small), seconds=0.0)
     assert found.table["sweeps"].tolist() == [race.STOPS[0]] * 2
-    assert set(found.table["graph"]) == {small}  # what is quickest comes first
+    assert set(found.table["graph"]) == {small, large}
+    assert set(found.table["start"]) == {START_NAMES[0]}
     assert len(run(graphs=(large, small), seconds=60.0).table) == 4
 
 

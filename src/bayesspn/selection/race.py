@@ -52,6 +52,9 @@ _JUDGED, _APART = 3, 3
 #: A row held out counts for at most so many nats less than under the lane that foresaw it best.
 _LARGEST_GAP = 20.0
 
+#: Lanes that are compared even if there is no time for it.
+_FEWEST_LANES = 2
+
 #: Fewest rows that can be divided.
 FEWEST_ROWS = 20
 
@@ -139,17 +142,18 @@ def race_graphs(
         Cores, as joblib counts them.
     seconds : float, default=None
         No further comparison is begun that would not be over by then; the first one is of as many
-        lanes as there is time for, those of graphs with the fewest regions first.
+        lanes as there is time for: graphs with few regions first, all of them from the first kind
+        of start before any is from the second.
     slowest : float, default=None
         Seconds that a sweep of a row may take; slower graphs come after all others.
     progress : bool, default=False
         Whether to show a bar.
     """
     begun = time.monotonic()
-    if seconds is not None:
-        graphs = sorted(graphs, key=lambda graph: (graph.n_leaf_regions, graph.n_weights))
     lanes = [_Lane(graph, start) for graph in graphs for start in START_NAMES]
     _divide(lanes, schema, values, priors, seed)
+    if seconds is not None:  # the quick ones come first, each graph from one start at least
+        lanes.sort(key=lambda lane: (START_NAMES.index(lane.start), lane.graph.n_leaf_regions))
     dropped: list[_Lane] = []
     with tqdm(
         total=sum(len(lanes) >> k for k in range(len(stops))),
@@ -215,8 +219,7 @@ def _advance(
 ) -> list[_Lane]:
     """Bring lanes to a number of sweeps: all of them, or as many as there is time for."""
     jobs = effective_n_jobs(n_jobs)
-    # with an end, few at a time, and as many as there are starts at least
-    together = len(lanes) if end == np.inf else max(jobs, len(START_NAMES))
+    together = len(lanes) if end == np.inf else max(jobs, _FEWEST_LANES)
     advanced: list[_Lane] = []
     while len(advanced) < len(lanes) and (not advanced or time.monotonic() < end):
         some = lanes[len(advanced) : len(advanced) + together]
