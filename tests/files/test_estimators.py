@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -183,6 +184,24 @@ def test_altered_descriptions_are_refused(saved, path, value):
     write_changed(saved, description)
     with pytest.raises(ValueError):
         bayesspn.load(saved)
+
+
+@pytest.mark.parametrize("change", [(0, 1e12), (0, 1.0), (1, 0.0), (1, None)])
+def test_constants_of_categories_are_checked(tmp_path, change):
+    """A billion categories of two would take all memory there is."""
+    levels = pd.Categorical(["low", "mid", "high"] * 10, ["low", "mid", "high"], ordered=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = BayesianSPN(chains=1, burn_in=2, draws=2).fit(pd.DataFrame({"level": levels}))
+    path = tmp_path / "m.bspn"
+    model.save(path)
+    description = description_of(path)
+    assert description["columns"][0]["families"] == ["categorical", "binomial"]
+    place, value = change
+    description["columns"][0]["constants"][1][place] = value
+    write_changed(path, description)
+    with pytest.raises(ValueError, match="wrong constants"):
+        bayesspn.load(path)
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,7 @@ from bayesspn.files.arrays import (
 from bayesspn.graphs import RegionGraph
 from bayesspn.inference.infinite.components import component_sizes
 from bayesspn.inference.state import State
+from bayesspn.leaves import FAMILIES
 from bayesspn.leaves.columns import Column, Leaves, describe_column
 from bayesspn.leaves.grids import Grid
 from bayesspn.model.generative import Concentration, Hyper, Learned, Model
@@ -332,7 +333,10 @@ def _column_from_json(entry: Any) -> Column:
     for family, given, expected in zip(families, constants, like.constants, strict=True):
         alike = given.size > 1 if family == "atoms" else given.shape == expected.shape
         # only the last constant, a limit, may be infinite
-        if not alike or not np.isfinite(given[:-1]).all():
+        wrong = not alike or not np.isfinite(given[:-1]).all()
+        if FAMILIES[family].coded and not wrong:  # the first follows from the categories
+            wrong = given[0] != expected[0] or not 0 < given[-1] < np.inf
+        if wrong:
             raise ValueError(f"column {like.name!r}: wrong constants")
     low, high = (float(value) for value in entry["observed"])
     if not -np.inf < low <= high < np.inf:
