@@ -1,6 +1,7 @@
 """Graphs and starts that compete on rows held out."""
 
 import time
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -63,6 +64,20 @@ def test_no_comparison_is_begun_after_the_time():
     assert set(found.table["graph"]) == {small, large}
     assert set(found.table["start"]) == {START_NAMES[0]}
     assert len(run(graphs=(large, small), seconds=60.0).table) == 4
+
+
+@pytest.mark.parametrize(("ahead", "first"), [(0.0, "quick"), (0.4, "quick"), (0.6, "slow")])
+def test_graphs_that_are_slow_must_be_better(ahead, first):
+    """By 0.0025 nats a cell, and as many times more as they are too slow."""
+
+    class Lane(NamedTuple):
+        start: str
+        scores: np.ndarray
+        pace: float
+
+    lanes = [Lane("quick", np.full(5, -3.0), 0.5), Lane("slow", np.full(5, -3.0 + ahead), 2.0)]
+    assert race._rank(lanes, 1.0, 100)[0].start == first
+    assert race._rank(lanes, None, 100)[0].start == ("slow" if ahead else "quick")
 
 
 def test_chains_try_every_start():

@@ -52,6 +52,10 @@ _JUDGED, _APART = 3, 3
 #: A row held out counts for at most so many nats less than under the lane that foresaw it best.
 _LARGEST_GAP = 20.0
 
+#: Nats by which a cell is short if chains have no time for the sweeps that they should have, times
+#: how many times too slow they are: 40 sweeps in place of 100 lost 1.5 % on tables of 900 words.
+_LOSS = 0.0025
+
 #: Lanes that are compared even if there is no time for it.
 _FEWEST_LANES = 2
 
@@ -145,7 +149,8 @@ def race_graphs(
         lanes as there is time for: graphs with few regions first, all of them from the first kind
         of start before any is from the second.
     slowest : float, default=None
-        Seconds that a sweep of a row may take; slower graphs come after all others.
+        Seconds that a sweep of a row may take; slower graphs must be better by as much as chains
+        are expected to lose that have no time to climb.
     progress : bool, default=False
         Whether to show a bar.
     """
@@ -174,7 +179,7 @@ def race_graphs(
             pace = (time.monotonic() - begun - taken) / (len(lanes) * (stop - done))
             done = stop
             bar.update(len(lanes))
-            lanes = _rank(lanes, slowest)
+            lanes = _rank(lanes, slowest, 1 if target is not None else values.shape[1])
             if number + 1 < len(stops):
                 kept = -(-len(lanes) // 2)
                 dropped = lanes[kept:] + dropped
@@ -260,12 +265,12 @@ def _advance_run(run: _Run, start: str, done: int, stop: int, target: int | None
     return run._replace(state=state, scores=scores, seconds=seconds)
 
 
-def _rank(lanes: list[_Lane], slowest: float | None) -> list[_Lane]:
-    """Lanes by their scores, best first, those that are too slow last."""
+def _rank(lanes: list[_Lane], slowest: float | None, columns: int) -> list[_Lane]:
+    """Lanes by their scores, best first, less what those that are too slow will lose."""
     scores = _gaps(lanes).mean(axis=1)
     if slowest is not None:
-        pace = np.array([lane.pace for lane in lanes])
-        scores = np.where(pace > slowest, scores - 1e6 * pace / slowest, scores)
+        haste = np.array([lane.pace for lane in lanes]) / slowest
+        scores = np.where(haste > 1.0, scores - _LOSS * columns * haste, scores)
     return [lanes[k] for k in np.argsort(-scores, kind="stable")]
 
 
