@@ -11,6 +11,8 @@ from typer.core import TyperCommand
 
 from bayesspn.cli.errors import CommandError
 from bayesspn.cli.options import (
+    ANSWERS,
+    AtOption,
     GivenOption,
     JsonOption,
     ModelArgument,
@@ -25,7 +27,6 @@ if TYPE_CHECKING:
     from bayesspn import Answer, Conditional
     from bayesspn.tables import Schema
 
-_ANSWERS = "What to ask for"
 _EVERYTHING = "*"
 _BAR_LENGTH = 40
 
@@ -46,7 +47,7 @@ class AskCommand(TyperCommand):
 
 def _column_option(name: str, text: str) -> Any:
     return typer.Option(
-        name, metavar="COLUMN", help=text, rich_help_panel=_ANSWERS, show_default=False
+        name, metavar="COLUMN", help=text, rich_help_panel=ANSWERS, show_default=False
     )
 
 
@@ -71,16 +72,7 @@ def ask(
     quantile: Annotated[
         str | None, _column_option("--quantile", "Quantiles of a column, see --at.")
     ] = None,
-    at: Annotated[
-        list[float] | None,
-        typer.Option(
-            "--at",
-            metavar="Q",
-            help="Level of a quantile, between 0 and 1. May be repeated.",
-            show_default="0.5",
-            rich_help_panel=_ANSWERS,
-        ),
-    ] = None,
+    at: AtOption = None,
     mode: Annotated[
         str | None,
         typer.Option(
@@ -88,7 +80,7 @@ def ask(
             metavar="[COLUMN]",
             help="Most probable value of a column, of several together (`a,b`), or the most "
             "probable row if no column is named.",
-            rich_help_panel=_ANSWERS,
+            rich_help_panel=ANSWERS,
             show_default=False,
         ),
     ] = None,

@@ -68,6 +68,19 @@ GivenOption = Annotated[
         show_default=False,
     ),
 ]
+#: Panel of the help that says what can be asked for.
+ANSWERS = "What to ask for"
+
+AtOption = Annotated[
+    list[float] | None,
+    typer.Option(
+        "--at",
+        metavar="Q",
+        help="Level of a quantile, between 0 and 1. May be repeated.",
+        show_default="0.5",
+        rich_help_panel=ANSWERS,
+    ),
+]
 ColumnsOption = Annotated[
     list[str] | None,
     typer.Option(

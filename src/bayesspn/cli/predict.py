@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bayesspn.cli.options import (
+    AtOption,
     DropOption,
     FormatOption,
     JsonOption,
@@ -45,15 +46,7 @@ def predict(
         str | None,
         typer.Option(metavar="COLUMN", help="Quantiles of a column, see --at.", show_default=False),
     ] = None,
-    at: Annotated[
-        list[float] | None,
-        typer.Option(
-            "--at",
-            metavar="Q",
-            help="Level of a quantile, between 0 and 1. May be repeated.",
-            show_default="0.5",
-        ),
-    ] = None,
+    at: AtOption = None,
     interval: Annotated[
         float | None,
         typer.Option(

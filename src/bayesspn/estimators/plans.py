@@ -15,9 +15,8 @@ import numpy as np
 from bayesspn.arrays import Array
 from bayesspn.graphs import RegionGraph
 from bayesspn.inference.lengths import Lengths
-from bayesspn.inference.starts.choices import START_NAMES
 from bayesspn.inference.warm_up import TRIAL_SWEEPS, WarmUp, plan_samples
-from bayesspn.selection.race import STOPS
+from bayesspn.selection.race import FEWEST_LANES, STOPS
 
 #: Seconds of a core that a fit without a limit may take by the cost model below, the comparison of
 #: graphs and the warm-up aside.
@@ -124,10 +123,12 @@ def estimate_seconds(graph: RegionGraph, rows: int, sample: Array) -> float:
 
 
 def estimate_race(graphs: Sequence[RegionGraph], sample: Array) -> float:
-    """What the first comparison of graphs on some rows costs at least, roughly, in seconds."""
-    starts = len(START_NAMES) * len(graphs) * _START * sample.shape[1]
-    sweeps = sum(STOPS[0] * estimate_seconds(graph, len(sample), sample) for graph in graphs)
-    return starts + len(START_NAMES) * sweeps
+    """What comparing graphs on some rows costs at least, roughly, in seconds."""
+    quickest = sorted(graphs, key=lambda graph: graph.n_leaf_regions)[:FEWEST_LANES]
+    start = _START * sample.shape[1]
+    return sum(
+        start + STOPS[0] * estimate_seconds(graph, len(sample), sample) for graph in quickest
+    )
 
 
 def plan_lengths(

@@ -1,8 +1,9 @@
 """The comparison of graphs and starts inside a fit: short chains, judged by rows held out.
 
 Every graph is tried from every kind of start on a sample of the table. After a few sweeps the worse
-half is dropped, the rest goes on, and so on. It takes a small part of a fit, does not need the
-evidence, and depends on nothing but the table and the seed.
+half is dropped, the rest goes on, and so on. It takes a small part of a fit and does not need the
+evidence. Without a time limit it depends on nothing but the table and the seed; with one, on how
+many lanes there is time for.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ _LARGEST_GAP = 20.0
 _LOSS = 0.0025
 
 #: Lanes that are compared even if there is no time for it.
-_FEWEST_LANES = 2
+FEWEST_LANES = 2
 
 #: Fewest rows that can be divided.
 FEWEST_ROWS = 20
@@ -224,7 +225,7 @@ def _advance(
 ) -> list[_Lane]:
     """Bring lanes to a number of sweeps: all of them, or as many as there is time for."""
     jobs = effective_n_jobs(n_jobs)
-    together = len(lanes) if end == np.inf else max(jobs, _FEWEST_LANES)
+    together = len(lanes) if end == np.inf else max(jobs, FEWEST_LANES)
     advanced: list[_Lane] = []
     while len(advanced) < len(lanes) and (not advanced or time.monotonic() < end):
         some = lanes[len(advanced) : len(advanced) + together]
