@@ -22,6 +22,7 @@ from bayesspn.questions.answers import give_back
 from bayesspn.questions.interface import Questions
 from bayesspn.questions.row_answers import probabilities_of_rows
 from bayesspn.questions.rows import anomaly_scores, cell_surprises, draw_plausible, score_rows
+from bayesspn.questions.samples import leave_holes
 from bayesspn.questions.views import View
 from bayesspn.tables import Schema, as_recorded, decode
 from bayesspn.tables.cells import shorten
@@ -98,6 +99,12 @@ class _Functions:
     view: View
     name: str
 
+    @property
+    def columns(self) -> dict[int, ColumnSchema]:
+        """Columns that rows have, by position."""
+        schema = self.view.schema
+        return {place: schema.columns[place] for place in map(schema.position, schema.recorded)}
+
     def register(self, connection: Any) -> None:
         row, numbers = self._struct(_taken_type), self._struct(lambda column: "DOUBLE")
         given = self._struct(_sql_type)
@@ -109,7 +116,7 @@ class _Functions:
         self._add(connection, "sample", self._sample, ["BIGINT", "VARCHAR", "BIGINT"], f"{given}[]")
         packed = ", ".join(
             f"{_quote(column)} := {_taken(column, f'struct_extract(t, {_text(column)})')}"
-            for column in self.view.schema
+            for column in self.columns.values()
         )
         for function, more in {
             "logp": "",
@@ -132,7 +139,7 @@ class _Functions:
         return f"__{self.name}_{function}"
 
     def _struct(self, kind: Callable[[ColumnSchema], str]) -> str:
-        parts = (f"{_quote(column)} {kind(column)}" for column in self.view.schema)
+        parts = (f"{_quote(column)} {kind(column)}" for column in self.columns.values())
         return f"STRUCT({', '.join(parts)})"
 
     def _add(
@@ -152,9 +159,9 @@ class _Functions:
         whole = row.combine_chunks() if isinstance(row, pyarrow.ChunkedArray) else row
         if isinstance(whole, pyarrow.ChunkedArray):  # what no chunks combine to
             whole = pyarrow.array([], type=row.type)
-        names = [str(column.name) for column in self.view.schema]
+        names = [str(column.name) for column in self.columns.values()]
         parts = dict(zip(names, whole.flatten(), strict=True))
-        for column in self.view.schema:
+        for column in self.columns.values():
             if column.kind == "duration":
                 seconds = parts[str(column.name)].to_numpy(zero_copy_only=False)
                 parts[str(column.name)] = _durations(seconds)
@@ -182,8 +189,9 @@ class _Functions:
     def _surprise(self, row: Any) -> Any:
         import pyarrow
 
-        columns = [_doubles(part) for part in cell_surprises(self.view, self._encode(row)).T]
-        names = [str(column.name) for column in self.view.schema]
+        found = cell_surprises(self.view, self._encode(row))
+        columns = [_doubles(found[:, place]) for place in self.columns]
+        names = [str(column.name) for column in self.columns.values()]
         return pyarrow.StructArray.from_arrays(columns, names)
 
     def _anomaly(self, row: Any) -> Any:
@@ -200,7 +208,7 @@ class _Functions:
             view = self.view.knowing(text or None)
             rows = np.empty((0, len(view.schema)))
             if n:
-                rows = draw_plausible(view, n, draw_seed(start or 0))
+                rows = leave_holes(view, draw_plausible(view, n, draw_seed(start or 0)))
             tables.append(self._rows(_as_given(view, rows)))
             ends.append(ends[-1] + n)
         return pyarrow.ListArray.from_arrays(
@@ -211,10 +219,8 @@ class _Functions:
         """Encoded rows as an array of structs."""
         import pyarrow
 
-        names = [str(column.name) for column in self.view.schema]
-        parts = [
-            _as_column(values[:, [place]], column) for place, column in enumerate(self.view.schema)
-        ]
+        names = [str(column.name) for column in self.columns.values()]
+        parts = [_as_column(values[:, [place]], column) for place, column in self.columns.items()]
         return pyarrow.StructArray.from_arrays(parts, names)
 
 

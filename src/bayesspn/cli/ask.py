@@ -236,7 +236,7 @@ class _Asked:
         if not hasattr(table, "columns"):  # an array
             import pandas as pd
 
-            table = pd.DataFrame(table, columns=list(self.schema.names))
+            table = pd.DataFrame(table, columns=list(self.schema.recorded))
         row = next(frame_rows(as_pandas(table)))
         wanted = row if names is None else {str(name): row[str(name)] for name in names}
         lines = align((f"  {name}", show(value)) for name, value in wanted.items())

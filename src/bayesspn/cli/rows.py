@@ -220,7 +220,7 @@ def sample(
     fitted = load_model(model)
     drawn = fitted.joint_.sample(rows, given, random_state=seed)
     if not hasattr(drawn, "columns"):  # an array
-        drawn = pd.DataFrame(drawn, columns=list(fitted.schema_.names))
+        drawn = pd.DataFrame(drawn, columns=list(fitted.schema_.recorded))
     deliver([drawn], output, chosen, as_json=as_json)
 
 
@@ -285,7 +285,7 @@ def _tell_left_out(table: pd.DataFrame, schema: Schema, named: list[str], path: 
 def _tell_absent(table: pd.DataFrame, schema: Schema, path: Path) -> None:
     from bayesspn.tables.schema import list_some
 
-    absent = tuple(name for name in schema.names if name not in table.columns)
+    absent = tuple(name for name in schema.recorded if name not in table.columns)
     if 0 < len(absent) < len(schema):
         listed = list_some(absent).removeprefix("known are ")
         say(f"note: {name_input(path)} lacks {listed}; what it lacks counts as missing")

@@ -9,8 +9,10 @@ from sklearn.base import DensityMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bayesspn.arrays import Array
+from bayesspn.engine.engines import resolve_engine
 from bayesspn.estimators.joint import JointEstimator
 from bayesspn.estimators.parameters import check_parameters
+from bayesspn.estimators.training import placed_table
 from bayesspn.graphs import RegionGraph
 from bayesspn.inference.evidence.runs import LogEvidence
 from bayesspn.numerics.checks import check_whole
@@ -21,7 +23,9 @@ from bayesspn.selection.building import Priors, TableModels
 from bayesspn.selection.defaults import choose_graph
 from bayesspn.selection.evidence import estimate_evidence
 from bayesspn.tables import encode
-from bayesspn.tables.infer import encode_table
+from bayesspn.tables.frames import open_table
+from bayesspn.tables.infer import continue_schema, encode_table
+from bayesspn.tables.partitions import names_files
 
 
 class BayesianSPN(Questions, DensityMixin, JointEstimator):
@@ -194,6 +198,49 @@ class BayesianSPN(Questions, DensityMixin, JointEstimator):
         validate_data(self, X, reset=False, skip_check_array=True)
         if len(values):
             self._learn_more(values)
+        return self
+
+    def refit(self, X: Any, y: Any = None) -> Self:
+        """Learn a changed table, going on from where the chains stand.
+
+        For a table whose rows were removed or added, whose cells were edited, or that gained or
+        lost columns. The next ``burn_in + draws * thin`` sweeps of the chains, on the table as it
+        is now, give the draws that take the place of those before: of the posterior given the
+        changed table, as if it had been fitted afresh, from a start that is near. The rows before
+        are not needed, so that models from files can be refitted as they are.
+
+        The graph stays as it is, and so do the kind, the families and the priors of columns that
+        were there before, unless new cells do not allow it: those are described anew, as added
+        columns are. ``checkpoint`` is not used. The first call is `fit`.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (rows, columns)
+            The whole table. Frames may have other columns than before, in any order.
+        y : ignored
+            For scikit-learn's interface.
+
+        Examples
+        --------
+        >>> from bayesspn.examples import load_patients
+        >>> table = load_patients()
+        >>> model = BayesianSPN(chains=1, burn_in=20, draws=5, random_state=0).fit(table)
+        >>> edited = table.drop(columns="visits").drop(index=[3, 4])
+        >>> model.refit(edited).schema_.names
+        ('age', 'sex', 'weight', 'ill')
+        """
+        if not hasattr(self, "posterior_"):
+            return self.fit(X)
+        check_parameters(self)
+        if names_files(X):
+            raise ValueError("refit needs a table in memory, not the names of files: use fit")
+        opened = open_table(X)
+        schema = continue_schema(opened, self.schema_)
+        values = encode(opened, schema)
+        engine = resolve_engine(self.engine)
+        with placed_table(schema, values, opened.library, engine) as table:
+            self._learn_changed(table)
+        validate_data(self, X, skip_check_array=True)
         return self
 
     def log_evidence(

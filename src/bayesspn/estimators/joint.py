@@ -40,6 +40,7 @@ from bayesspn.files.checkpoints import Checkpoint, saved_start
 from bayesspn.files.estimators import save_estimator
 from bayesspn.graphs import RegionGraph
 from bayesspn.inference.lengths import Lengths
+from bayesspn.inference.starts.carried import carry_state
 from bayesspn.inference.state import State
 from bayesspn.inference.warm_up import WarmUp
 from bayesspn.leaves.columns import Leaves, widen_ranges
@@ -51,6 +52,7 @@ from bayesspn.questions.interface import Conditional
 from bayesspn.questions.views import View
 from bayesspn.rows.encoded import EncodedRows, encode_rows
 from bayesspn.selection.building import Priors, build_model
+from bayesspn.tables.columns import describe_columns
 from bayesspn.tables.partitions import names_files
 from bayesspn.tables.schema import Schema
 
@@ -127,7 +129,7 @@ class JointEstimator(Diagnosed, BaseEstimator):
                 "their rows and choose the graph by bayesspn.select_graph"
             )
         with opened_table(X, self.schema, resolve_engine(self.engine)) as table:
-            header = pd.DataFrame(columns=list(table.schema.names)) if names_files(X) else X
+            header = pd.DataFrame(columns=list(table.schema.recorded)) if names_files(X) else X
             validate_data(self, header, skip_check_array=True)
             self._learn(table)
 
@@ -178,13 +180,42 @@ class JointEstimator(Diagnosed, BaseEstimator):
         old = self.posterior_.model
         model = dataclasses.replace(old, leaves=widen_ranges(old.leaves, everything))
         shards = resolve_engine(self.engine).shards or 1
-        rows = MemoryTable(self.schema_, everything, self._library, shards).encode(model.leaves)
+        table = MemoryTable(self.schema_, everything, self._library, shards)
+        self._go_on(model, table, self._states)
+
+    def _learn_changed(self, table: TrainingTable) -> None:
+        """Go on sampling from where the chains stand, on a table of some of the same columns."""
+        old, schema = self.posterior_.model, table.schema
+        sources = [
+            self.schema_.position(column.name) if column in self.schema_.columns else None
+            for column in schema
+        ]
+        priors = Priors.of(self)
+        columns = []
+        for j, source in enumerate(sources):
+            if source is None:
+                alone = Schema((schema.columns[j],))
+                new = describe_columns(alone, table.sample[:, [j]], priors.fixed_gamma)
+                columns.append(new.columns[0])
+            else:
+                columns.append(old.leaves.columns[source])
+        leaves = widen_ranges(Leaves(tuple(columns)), table.sample)
+        model = priors.model(old.graph, leaves)
+        standing = self._states or tuple(chain[-1] for chain in self.posterior_.draws)
+        rng = np.random.default_rng(self._generation)
+        states = [carry_state(rng, state, old.leaves, model, sources) for state in standing]
+        self._go_on(model, table, states)
+        self._library = table.library
+
+    def _go_on(self, model: Model, table: TrainingTable, states: Sequence[State]) -> None:
+        """Sample from where chains stand, given a table."""
+        rows = table.encode(model.leaves)
         generation = self._generation + 1
         seed = draw_seed(self.random_state) + generation * (LARGEST_SEED + 1)
-        cost = estimate_seconds(model.graph, len(everything), everything)
+        cost = estimate_seconds(model.graph, table.shape[0], table.sample)
         clock = start_clock(self.time_limit)
-        self._sample(model, rows, seed, WarmUp(), cost, clock=clock, states=self._states)
-        self.schema_ = _with_grids(self.schema_, model.leaves)
+        self._sample(model, rows, seed, WarmUp(), cost, clock=clock, states=states)
+        self.schema_ = _with_grids(table.schema, model.leaves)
         self._generation = generation
 
     def _sample(
@@ -323,7 +354,7 @@ class JointEstimator(Diagnosed, BaseEstimator):
     def _restore(self) -> None:
         """Set the attributes that follow from the schema, after loading."""
         self.graph_ = self.posterior_.model.graph
-        self.n_features_in_ = len(self.schema_)
+        self.n_features_in_ = len(self.schema_.recorded)
         self._rows, self._states, self._generation = None, (), 0
         self.interrupted_ = False
 

@@ -50,7 +50,7 @@ class TargetEstimator(JointEstimator):
 
     def _restore(self) -> None:
         super()._restore()
-        self.n_features_in_ = len(self.schema_) - 1
+        self.n_features_in_ = len(self.schema_.recorded) - 1
 
 
 def check_target(y: Any, name: Hashable) -> None:

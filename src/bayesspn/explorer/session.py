@@ -209,7 +209,7 @@ class Session:
         from bayesspn.tables.files import as_pandas
 
         if not hasattr(table, "columns"):  # an array
-            return pd.DataFrame(table, columns=list(self.schema.names))
+            return pd.DataFrame(table, columns=list(self.schema.recorded))
         return as_pandas(table)
 
 

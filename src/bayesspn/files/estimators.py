@@ -114,7 +114,7 @@ def load(path: str | os.PathLike[str]) -> Any:
         model._restore_chains(rows, more.get("generation", 0))
         feature_names = more["feature_names"]
         if feature_names is not None:
-            _check_names(feature_names, model.schema_.names[: model.n_features_in_])
+            _check_names(feature_names, model.schema_.recorded[: model.n_features_in_])
             model.feature_names_in_ = np.array(feature_names, dtype=object)
     except ModelFileError:
         raise

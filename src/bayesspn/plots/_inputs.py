@@ -33,7 +33,7 @@ def as_frame(data: Any, schema: Schema) -> pd.DataFrame:
     """A table of any library as pandas frame, with the columns of the schema that it has."""
     if not hasattr(data, "columns"):
         array = np.asarray(data)
-        data = pd.DataFrame(array, columns=list(schema.names)[: array.shape[1]])
+        data = pd.DataFrame(array, columns=list(schema.recorded)[: array.shape[1]])
     frame = data if isinstance(data, pd.DataFrame) else as_pandas(data)
     return frame[[name for name in schema.names if name in frame.columns]]
 

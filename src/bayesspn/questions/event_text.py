@@ -6,7 +6,8 @@
 ``age between 30 and 40``                                   range with both ends
 ``job in [a, 'b c']``, ``job not in (a, b)``                one of several values, or none of them
 ``smoker``, ``not smoker``                                  true, false
-``age is missing``, ``age is not null``                     nothing is said about the value
+``age is missing``, ``age is not null``                     whether it is, if that is modelled; else
+                                                            nothing is said about the value
 =========================================================== =======================================
 
 Clauses are joined by ``and``, ``&`` or a comma and may stand in parentheses; an event may have
@@ -270,6 +271,11 @@ class _Reader:
             missing = self.take(_MISSING)
             if not missing:
                 raise self.fail("write 'is missing' or 'is not missing', and == for values")
+            schema = self.finder.schema
+            indicator = schema.indicator(schema.names[column])
+            if indicator is not None:
+                wanted = Literal("no" if missing.group(1) else "yes", False)
+                return self.finish(indicator, "==", [wanted])
             return self.finish(column, "not missing" if missing.group(1) else "missing", [])
         name = shorten(self.finder.schema.names[column])
         raise self.fail(

@@ -187,7 +187,7 @@ def _refuse_missing(clauses: list[Clause]) -> None:
             raise QuestionError(
                 f"{clause.text!r} has no probability: the model is of what cells hold, not of "
                 "whether they are missing; give it after the bar '|' to say that it is unknown, or "
-                "add a column of whether the cell is missing and fit again"
+                "fit again with a schema that models it: schema.model_missing"
             )
 
 

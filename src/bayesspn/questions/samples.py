@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from bayesspn.arrays import Array
 from bayesspn.numerics.checks import check_whole
 from bayesspn.numerics.random_numbers import draw_seed
 from bayesspn.questions.answers import give_back
 from bayesspn.questions.rows import draw_plausible, draw_replicates
-from bayesspn.questions.views import Condition, Viewed
+from bayesspn.questions.views import Condition, View, Viewed
 
 
 class SampleQuestions(Viewed):
@@ -20,7 +23,8 @@ class SampleQuestions(Viewed):
         """Draw new rows, given what is known.
 
         Numbers stay within their column's plausible range, as expectations do: a row that leaves
-        it is drawn again. Columns that something is given of may go beyond.
+        it is drawn again. Columns that something is given of may go beyond. Cells are missing
+        only where that is modelled, see `Schema.model_missing`.
 
         Parameters
         ----------
@@ -46,7 +50,8 @@ class SampleQuestions(Viewed):
         """
         view = self._view().knowing(given)
         rows = check_whole("n_samples", n_samples, 1)
-        return give_back(view, draw_plausible(view, rows, draw_seed(random_state)))
+        drawn = draw_plausible(view, rows, draw_seed(random_state))
+        return give_back(view, leave_holes(view, drawn))
 
     def replicates(
         self, n_samples: int, tables: int, given: Condition = None, *, random_state: Any = None
@@ -84,4 +89,16 @@ class SampleQuestions(Viewed):
         view = self._view().knowing(given)
         rows, count = check_whole("n_samples", n_samples, 1), check_whole("tables", tables, 1)
         drawn = draw_replicates(view, rows, count, draw_seed(random_state))
-        return [give_back(view, rows) for rows in drawn]
+        return [give_back(view, leave_holes(view, rows)) for rows in drawn]
+
+
+def leave_holes(view: View, rows: Array) -> Array:
+    """Drawn rows (rows, columns) without the cells that are missing where that is modelled."""
+    rows = rows.copy()
+    for position, column in enumerate(view.schema):
+        source = column.indicates
+        if source is not None and source in view.schema:
+            about = view.schema.position(source)
+            if about not in view.given:  # what is given is known
+                rows[rows[:, position] == 1.0, about] = np.nan
+    return rows

@@ -40,6 +40,7 @@ def encode(table: Any, schema: Schema, handle_unknown: str = "error") -> Array:
     table : array or frame of shape (rows, columns)
         Frames are matched by column name, in any order; arrays by position.
     schema : Schema
+        Columns that indicate missing cells are read off those that they are about.
     handle_unknown : {"error", "warn", "ignore"}, default="error"
         What is done about values that the schema does not have, categories as a rule: they are
         refused, or taken as missing, with a warning that names them or without.
@@ -61,8 +62,11 @@ def encode(table: Any, schema: Schema, handle_unknown: str = "error") -> Array:
     values = np.empty((opened.n_rows, len(schema)), order="F")  # written and read by column
     unknown: dict[Hashable, tuple[Scalar, ...]] | None = {} if handle_unknown != "error" else None
     for target, source in enumerate(_match_columns(opened, schema)):
-        column = schema.columns[target]
-        values[:, target] = _encode_column(opened.read(source), column, unknown)
+        column, cells = schema.columns[target], opened.read(source)
+        if column.indicates is not None:
+            values[:, target] = cells.missing
+        else:
+            values[:, target] = encode_cells(cells, column, unknown)
     if unknown and handle_unknown == "warn":
         warn_of_unknown(unknown)
     return values
@@ -93,7 +97,11 @@ def encode_some(table: Any, schema: Schema, handle_unknown: str = "warn") -> Arr
     array([[nan, 1.5]])
     """
     opened = open_table(table)
-    present = [place for place, name in enumerate(schema.names) if name in opened.names]
+    present = [
+        place
+        for place, column in enumerate(schema)
+        if (column.name if column.indicates is None else column.indicates) in opened.names
+    ]
     if not opened.named or not present:
         return encode(opened, schema, handle_unknown)
     values = np.full((opened.n_rows, len(schema)), np.nan)
@@ -103,30 +111,42 @@ def encode_some(table: Any, schema: Schema, handle_unknown: str = "warn") -> Arr
 
 
 def _match_columns(table: Table, schema: Schema) -> list[int]:
-    """Position in the table of every column of the schema."""
+    """Position in the table of every column of the schema; of what indicators are about."""
+    recorded = schema.recorded
     if not table.named:
-        if len(table.names) != len(schema):
+        if len(table.names) != len(recorded):
             # scikit-learn's words, which its estimator checks look for
             raise TableError(
-                f"X has {len(table.names)} features, but Schema is expecting {len(schema)} "
+                f"X has {len(table.names)} features, but Schema is expecting {len(recorded)} "
                 "features as input"
             )
-        return list(range(len(schema)))
-    positions = {name: position for position, name in enumerate(table.names)}
-    for name in schema.names:
-        if name not in positions:
+        positions = {name: position for position, name in enumerate(recorded)}
+    else:
+        positions = {name: position for position, name in enumerate(table.names)}
+        _check_columns(table, recorded)
+    return [
+        positions[column.name if column.indicates is None else column.indicates]
+        for column in schema
+    ]
+
+
+def _check_columns(table: Table, recorded: tuple[Hashable, ...]) -> None:
+    """Check that a table has the columns that it should have, and no others."""
+    for name in recorded:
+        if name not in table.names:
             raise TableError(
                 f"the table has no column {shorten(name)}, which the schema has; add it, with "
                 f"missing cells if it is unknown ({list_some(table.names)})"
             )
     for name in table.names:
-        if name not in schema:
+        if name not in recorded:
             raise TableError(f"column {shorten(name)} is not in the schema; drop it from the table")
-    return [positions[name] for name in schema.names]
 
 
-def _encode_column(
-    cells: Cells, column: ColumnSchema, unknown: dict[Hashable, tuple[Scalar, ...]] | None
+def encode_cells(
+    cells: Cells,
+    column: ColumnSchema,
+    unknown: dict[Hashable, tuple[Scalar, ...]] | None = None,
 ) -> Array:
     """Encode one column; unknown categories are added to ``unknown``, or refused without it."""
     if cells.missing.all():
@@ -258,6 +278,7 @@ def decode(values: Array, schema: Schema, like: Any = "pandas") -> Any:
         NaN where a cell is missing. Values that a column's type cannot hold become the nearest
         that it can: integers are rounded, bytes stay between 0 and 255.
     schema : Schema
+        Indicators of missing cells are left out, unless the column that they are about is.
     like : table or {"numpy", "pandas", "polars", "pyarrow"}, default="pandas"
         What to give back. A pandas frame of as many rows lends its index.
 
@@ -278,7 +299,11 @@ def decode(values: Array, schema: Schema, like: Any = "pandas") -> Any:
     values = np.asarray(values, dtype=np.float64)
     if values.ndim != 2 or values.shape[1] != len(schema):
         raise ValueError(f"expected rows × {len(schema)} columns, got shape {values.shape}")
-    cells = [_decode_column(values[:, j], column) for j, column in enumerate(schema)]
+    cells = [
+        _decode_column(values[:, j], column)
+        for j, column in enumerate(schema)
+        if column.indicates is None or column.indicates not in schema
+    ]
     return build_frame(cells, like)
 
 

@@ -113,6 +113,9 @@ class ColumnSchema:
         Strength of the leaf priors in pseudo-observations; None leaves it to the model.
     dtype : str, default=None
         Type in which values are given back, as NumPy and pandas spell it; None chooses by kind.
+    indicates : str, int or tuple of these, default=None
+        Another column: this one, which is binary and not in the table, says whether the cell of
+        that one is missing. See `Schema.model_missing`.
 
     Examples
     --------
@@ -133,10 +136,13 @@ class ColumnSchema:
     atoms: tuple[float, ...] = ()
     low: float | None = None
     high: float | None = None
+    indicates: Hashable | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.kind, str) or self.kind not in DEFAULT_FAMILIES:
             raise self._wrong("kind", f"use one of {', '.join(DEFAULT_FAMILIES)}")
+        if self.indicates is not None and self.kind != "binary":
+            raise self._wrong("kind", "a column that indicates missing cells is binary")
         self._check_families()
         self._check_categories()
         if not isinstance(self.ordered, bool):
@@ -307,6 +313,69 @@ class Schema:
                     f"columns[{position}] is {shorten(column)}; use a ColumnSchema for each column"
                 )
         check_names(self.names)
+        self._check_indicators()
+
+    def _check_indicators(self) -> None:
+        indicated = [column.indicates for column in self.columns if column.indicates is not None]
+        recorded = [column.name for column in self.columns if column.indicates is None]
+        for name in indicated:
+            # a part of a schema may have lost the column itself
+            if indicated.count(name) > 1 or (name in self.names and name not in recorded):
+                raise SchemaError(
+                    f"indicates is {shorten(name)} twice, or an indicator itself; have one "
+                    "indicator of missing cells for a column"
+                )
+
+    @property
+    def recorded(self) -> tuple[Hashable, ...]:
+        """Names of the columns that tables have: all but indicators of missing cells."""
+        return tuple(column.name for column in self.columns if column.indicates is None)
+
+    def indicator(self, name: Hashable) -> int | None:
+        """Position of the column that says whether cells of another are missing, if there is one.
+
+        Examples
+        --------
+        >>> schema = Schema((ColumnSchema("pay", "real"),)).model_missing("pay")
+        >>> schema.indicator("pay")
+        1
+        """
+        found = [k for k, column in enumerate(self.columns) if column.indicates == name]
+        return found[0] if found and name is not None else None
+
+    def model_missing(self, *names: Hashable) -> Schema:
+        """Copy in which it is part of the model whether cells of some columns are missing.
+
+        For cells that are missing *because* of what they would hold, or of what other cells hold,
+        such as incomes that the rich keep to themselves. Each of the columns gets another beside
+        it, binary, that says whether its cell is missing. Tables do not have it: it is read off
+        the cells. Rows that lack the cell are then rows of which that is known, when they are
+        learned from, scored or filled in; ``pay is missing`` can be asked and be given; and new
+        rows have holes.
+
+        Parameters
+        ----------
+        *names : str, int or tuple of these
+            Columns; all that can be missing are not a good choice, each costs a column.
+
+        Examples
+        --------
+        >>> Schema((ColumnSchema("pay", "real"),)).model_missing("pay")
+        Schema of 2 columns
+        name            kind    families   values  dtype
+        pay             real    gaussian   -       -
+        pay is missing  binary  bernoulli  of pay  bool
+        """
+        columns = list(self.columns)
+        for name in names:
+            if self.columns[self.position(name)].indicates is not None:
+                raise SchemaError(f"column {shorten(name)} is never missing; leave it out")
+            if self.indicator(name) is None:
+                title = f"{name} is missing"
+                while title in self.names:
+                    title += "_"
+                columns.append(ColumnSchema(title, "binary", dtype="bool", indicates=name))
+        return Schema(tuple(columns))
 
     @property
     def names(self) -> tuple[Hashable, ...]:
@@ -364,6 +433,7 @@ class Schema:
                 "atoms": (),
                 "low": None,
                 "high": None,
+                "indicates": None,
                 "dtype": _keep_dtype(old.dtype, changes["kind"]),
             } | changes
         columns = list(self.columns)
@@ -426,6 +496,8 @@ def _summary(column: ColumnSchema) -> tuple[str, ...]:
         values = values.replace(", ", " < ") if column.ordered else values
     elif column.continuous:
         values = _describe_grid(column)
+    elif column.indicates is not None:
+        values = f"of {_cut(str(column.indicates), 20)}"
     if column.gamma is not None:
         values = ", ".join(filter(None, [values, f"gamma {column.gamma:g}"]))
     return (

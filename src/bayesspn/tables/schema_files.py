@@ -134,6 +134,8 @@ def _parse_column(fields: Any, position: int) -> ColumnSchema:
             )
     if "kind" not in fields:
         raise SchemaError(f"{place}: kind is missing; add it")
+    if isinstance(fields.get("indicates"), list):  # names of several parts
+        fields = fields | {"indicates": tuple(fields["indicates"])}
     return ColumnSchema(**(fields | {"name": name}))
 
 

@@ -1,0 +1,149 @@
+"""A changed table: chains go on from where they stand, and end where a fresh fit does."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import bayesspn
+from bayesspn import BayesianSPN, InfiniteSPN, RegionGraph, load
+from bayesspn.inference.starts.carried import carry_state
+from bayesspn.tables.cells import TableError
+
+QUICK = {"chains": 2, "burn_in": 10, "draws": 5, "random_state": 0}
+KINDS = [BayesianSPN, InfiniteSPN]
+
+
+def make_table(rows: int, seed: int = 0) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    bee = rng.random(rows) < 0.5
+    return pd.DataFrame(
+        {
+            "size": np.where(bee, 1.5, 6.0) + rng.normal(0, 0.4, rows),
+            "kind": np.where(bee, "bee", "ant"),
+            "legs": rng.poisson(np.where(bee, 2.0, 6.0)),
+            "old": rng.random(rows) < np.where(bee, 0.2, 0.8),
+        }
+    )
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_draw_is_of_the_rows_there_are_now(kind):
+    table = make_table(90)
+    model = kind(**QUICK).fit(table)
+    edited = table.drop(index=range(30)).assign(size=lambda now: now["size"] + 1)
+    assert model.refit(edited) is model
+    for chain in model.posterior_.draws:
+        for state in chain:
+            assert state.edge_counts[0].sum() == 60
+    values = model._rows.values(np.arange(60))
+    np.testing.assert_array_equal(values[:, 0], edited["size"])
+    # the same again, bit by bit
+    again = kind(**QUICK).fit(table).refit(edited)
+    np.testing.assert_array_equal(again.score_samples(edited), model.score_samples(edited))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_columns_come_and_go(kind):
+    table = make_table(80)
+    model = kind(**QUICK).fit(table)
+    model.refit(table[["legs", "size"]].assign(heavy=table["size"] > 4, note="x"))
+    assert model.schema_.names == ("legs", "size", "heavy", "note")
+    assert model.feature_names_in_.tolist() == ["legs", "size", "heavy", "note"]
+    assert model.n_features_in_ == 4
+    for state in model.posterior_.draws[0]:
+        assert state.scope.n_dimensions == 4
+    assert np.isfinite(model.score_samples(model.sample(5, random_state=0))).all()
+
+
+def test_state_of_known_columns_goes_along():
+    table = make_table(60)
+    model = BayesianSPN(**QUICK).fit(table)
+    old, state = model.posterior_.model, model._states[0]
+    same = carry_state(np.random.default_rng(0), state, old.leaves, old, [0, 1, 2, 3])
+    for before, after in zip(state.statistics, same.statistics, strict=True):
+        np.testing.assert_array_equal(before, after)
+        assert before.dtype == after.dtype
+    for before, after in zip(state.scope.y, same.scope.y, strict=True):
+        np.testing.assert_array_equal(before, after)
+    for before, after in zip(state.hyper.phi, same.hyper.phi, strict=True):
+        np.testing.assert_array_equal(before, after)
+    np.testing.assert_array_equal(state.hyper.mixing, same.hyper.mixing)
+    # turned round, with one that is new
+    columns = tuple(old.leaves.columns[k] for k in (3, 1, 0))
+    turned = bayesspn.Model(old.graph, bayesspn.Leaves(columns))
+    moved = carry_state(np.random.default_rng(0), state, old.leaves, turned, [3, None, 0])
+    np.testing.assert_array_equal(moved.scope.y[0][:, 0], state.scope.y[0][:, 3])
+    np.testing.assert_array_equal(moved.scope.y[0][:, 2], state.scope.y[0][:, 0])
+    group, place = turned.leaves.places[1][0]
+    assert not moved.statistics[group][place].any()
+    for number in range(len(columns[2].families)):
+        group, place = turned.leaves.places[2][number]
+        source, at = old.leaves.places[0][number]
+        np.testing.assert_array_equal(moved.statistics[group][place], state.statistics[source][at])
+
+
+def test_categories_that_no_row_has_any_more_stay_known():
+    table = make_table(60)
+    model = BayesianSPN(**QUICK).fit(table)
+    model.refit(table[table["kind"] == "bee"])
+    assert model.schema_["kind"].categories == ("ant", "bee")
+    assert 0 < model.probability("kind = ant") < 0.2
+
+
+def test_columns_whose_new_cells_do_not_suit_are_described_anew():
+    table = make_table(60)
+    model = BayesianSPN(**QUICK).fit(table)
+    wasps = table.assign(kind=table["kind"].replace("ant", "wasp"), size=-table["size"])
+    model.refit(wasps)
+    assert model.schema_["kind"].categories == ("bee", "wasp")
+    assert model.sample(50, random_state=0)["size"].min() < 0
+
+
+def test_models_from_files_can_be_refitted_without_their_rows(tmp_path):
+    table = make_table(60)
+    BayesianSPN(**QUICK).fit(table).save(tmp_path / "model.bspn")
+    model = load(tmp_path / "model.bspn").refit(table[:50])
+    assert model.posterior_.draws[0][0].edge_counts[0].sum() == 50
+    model.partial_fit(table[50:])
+    assert model.posterior_.draws[0][0].edge_counts[0].sum() == 60
+
+
+def test_bad_tables_are_refused_and_nothing_changes(tmp_path):
+    table = make_table(60)
+    model = BayesianSPN(**QUICK).fit(table)
+    scores = model.score_samples(table)
+    with pytest.raises(ValueError, match="0 sample"):
+        model.refit(table[:0])
+    with pytest.raises(TableError, match="infinite"):
+        model.refit(table.assign(weight=np.inf))
+    with pytest.raises(TableError, match="identifiers"):
+        model.refit(table.assign(name=[f"n{k}" for k in range(60)]))
+    with pytest.raises(ValueError, match="in memory"):
+        model.refit(str(tmp_path))
+    np.testing.assert_array_equal(model.score_samples(table), scores)
+    assert model.feature_names_in_.tolist() == list(table.columns)
+    numbers = BayesianSPN(**QUICK).fit(np.random.default_rng(0).normal(size=(30, 3)))
+    with pytest.raises(TableError, match="if they have names"):
+        numbers.refit(np.zeros((30, 2)))
+
+
+def test_the_first_call_is_a_fit():
+    table = make_table(40)
+    first = BayesianSPN(**QUICK).refit(table)
+    np.testing.assert_array_equal(
+        first.score_samples(table), BayesianSPN(**QUICK).fit(table).score_samples(table)
+    )
+
+
+def test_a_refit_ends_where_a_fresh_fit_does():
+    """Up to Monte Carlo error, judged by chains of another seed."""
+    table, test = make_table(120), make_table(200, seed=1)
+    graph = RegionGraph(2, sums=8, leaves=8, products="shared")
+    settings = {"graph": graph, "chains": 4, "burn_in": 60, "draws": 20, "thin": 2}
+    moved = table.assign(size=10 - table["size"]).rename(columns={"old": "young"})
+    changed = BayesianSPN(**settings, random_state=0).fit(moved).refit(table)
+    whole, other = (BayesianSPN(**settings, random_state=seed).fit(table) for seed in (1, 2))
+    spread = abs(whole.score(test) - other.score(test)) + 0.02
+    assert abs(changed.score(test) - whole.score(test)) < 3 * spread
