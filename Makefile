@@ -9,7 +9,7 @@ OLDEST := .oldest
 
 .PHONY: demo compiled test test-long test-oldest package fuzz mutants lint docs transcript pictures \
 	choose-graphs bench bench-scoring bench-small bench-growth bench-quality bench-imputation bench-scaling \
-	table1 table2 figure3 cost plain recovery honesty rivals results sense clean
+	table1 table2 figure3 cost plain supervised recovery honesty rivals results sense clean
 
 $(READY): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -112,6 +112,10 @@ results: $(READY)
 # what a user gets without a parameter but a time limit; and how near it comes to known truths
 plain: $(READY)
 	$(BIN)/python experiments/plain_call.py $(if $(DATA),--data $(DATA)) $(ARGS)
+
+# classes and numbers, beside linear methods, forests and boosting: about half an hour
+supervised: $(READY)
+	$(BIN)/python experiments/supervised.py $(if $(DATA),--data $(DATA)) $(ARGS)
 
 recovery: $(READY)
 	$(BIN)/python experiments/recovery.py $(ARGS)
