@@ -117,6 +117,7 @@ plain: $(READY)
 supervised: $(READY)
 	$(BIN)/python experiments/supervised.py $(if $(DATA),--data $(DATA)) $(ARGS)
 
+# ARGS="--rivals $(RIVALS)": LearnSPN, MSPN and Lace beside it
 recovery: $(READY)
 	$(BIN)/python experiments/recovery.py $(ARGS)
 

@@ -261,7 +261,10 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--results", type=Path, default=RESULTS, help="file of lines")
     options = parser.parse_args()
-    names = options.only or list(sources(options.data))
+    tables = list(sources(options.data))
+    names = options.only or tables
+    if unknown := set(names) - set(tables):
+        parser.error(f"there is no {', '.join(sorted(unknown))}; use {', '.join(tables)}")
     warm_up()
     run_missing(options.results, names, options.data, options.seeds, options.seconds)
     print(tabulate(read(options.results)))
