@@ -9,7 +9,7 @@ OLDEST := .oldest
 
 .PHONY: demo compiled test test-long test-oldest package fuzz mutants lint docs transcript pictures \
 	choose-graphs bench bench-scoring bench-small bench-growth bench-quality bench-imputation bench-scaling \
-	table1 table2 figure3 cost plain recovery honesty rivals results sense clean
+	table1 table2 figure3 cost plain supervised recovery honesty rivals results sense clean
 
 $(READY): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -113,6 +113,11 @@ results: $(READY)
 plain: $(READY)
 	$(BIN)/python experiments/plain_call.py $(if $(DATA),--data $(DATA)) $(ARGS)
 
+# classes and numbers, beside linear methods, forests and boosting: about half an hour
+supervised: $(READY)
+	$(BIN)/python experiments/supervised.py $(if $(DATA),--data $(DATA)) $(ARGS)
+
+# ARGS="--rivals $(RIVALS)": LearnSPN, MSPN and Lace beside it
 recovery: $(READY)
 	$(BIN)/python experiments/recovery.py $(ARGS)
 

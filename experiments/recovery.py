@@ -1,23 +1,32 @@
 """Recovery: how far a default fit is from a distribution that is known.
 
     python experiments/recovery.py [--rows 100 --rows 1000] [--only NAME] [--seeds 2]
+                                   [--rivals FOLDER --seconds 60]
 
 Tables are drawn from known distributions; the distance is the Kullback-Leibler divergence from the
 truth, in nats per row, estimated on 2,000 fresh rows. Beside the default fit: a plain mixture
 (``RegionGraph(0, leaves=32)`` of the same package), and scikit-learn's Bayesian Gaussian mixture
-where all columns are continuous. A table is printed; no figure depends on data of anyone else.
+where all columns are continuous. With ``--rivals``, also LearnSPN and MSPN of deeprob-kit and Lace,
+in environments that are made in that folder when they are first needed; each is given up after a
+time limit. A table is printed; no figure depends on data of anyone else.
 """
 
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from rivals.environments import RivalEnvironmentError
+from rivals.exchange import Task
+from rivals.process import run_rival
+from rivals.registry import RIVALS
 from scipy.special import logsumexp
 from scipy.stats import multivariate_normal, norm
 from sklearn.mixture import BayesianGaussianMixture
@@ -26,6 +35,9 @@ from bayesspn import BayesianSPN, RegionGraph, SPNRegressor
 from bayesspn.arrays import Array, IntArray
 
 FRESH = 2_000
+
+#: Those of the registry that run, each where the registry says that it can.
+BESIDE = ("learnspn", "mspn", "lace")
 
 Density = Callable[[pd.DataFrame], Array]
 
@@ -172,11 +184,16 @@ def _names(columns: int) -> list[str]:
     return [f"x{column}" for column in range(columns)]
 
 
-def distances(truth: Truth, rows: int, seed: int) -> dict[str, float]:
-    """Divergence from the truth by method, and seconds of the default fit."""
+def draw_tables(truth: Truth, rows: int, seed: int) -> tuple[pd.DataFrame, pd.DataFrame, float]:
+    """Rows to learn from, fresh rows, and the mean log density of the latter by the truth."""
     rng = np.random.default_rng([seed, rows])
     table, fresh = truth.draw(rng, rows), truth.draw(rng, FRESH)
-    true = truth.log_density(fresh).mean()
+    return table, fresh, float(truth.log_density(fresh).mean())
+
+
+def distances(truth: Truth, rows: int, seed: int) -> dict[str, float]:
+    """Divergence from the truth by method, and seconds of the default fit."""
+    table, fresh, true = draw_tables(truth, rows, seed)
     begin = time.perf_counter()
     ours = BayesianSPN(random_state=seed).fit(table)
     seconds = time.perf_counter() - begin
@@ -190,26 +207,97 @@ def distances(truth: Truth, rows: int, seed: int) -> dict[str, float]:
     return found | {"seconds": seconds}
 
 
+def encode(table: pd.DataFrame, fresh: pd.DataFrame) -> tuple[Array, Array, tuple[int, ...]]:
+    """Training and fresh rows as rivals get them: numbers and codes, and numbers of categories.
+
+    Tasks know categories and continuous columns only: counts are codes, and rivals are not told
+    that neighbours are alike. Continuous columns have 0 categories.
+    """
+    both = pd.concat([table, fresh], ignore_index=True)
+    categories = []
+    for name in both:
+        if not pd.api.types.is_numeric_dtype(both[name]):
+            both[name] = pd.factorize(both[name], sort=True)[0]
+        whole = pd.api.types.is_integer_dtype(both[name])
+        categories.append(int(both[name].max()) + 1 if whole else 0)
+    values = both.to_numpy(dtype=np.float64)
+    return values[: len(table)], values[len(table) :], tuple(categories)
+
+
+def rival_distance(name: str, task: Task, true: float, environments: Path) -> float | None:
+    """Divergence of a rival's last scores; NaN if it failed, None if it does not apply."""
+    rival = RIVALS[name]
+    if not (rival.binary if task.binary else rival.mixed):
+        return None
+    task = replace(task, setting=rival.setting)
+    try:
+        run = run_rival(environments, rival.environment, rival.module, task)
+    except RivalEnvironmentError as error:
+        print(error, file=sys.stderr)
+        return np.nan
+    # one that was stopped has said something before; one that broke down has not
+    if not run.reports or (run.error and not run.stopped):
+        print(f"{name}: {run.error or 'no scores'}", file=sys.stderr)
+        return np.nan
+    return float(true - np.mean(run.reports[-1][0], dtype=np.float64))
+
+
+def rival_distances(
+    truth: Truth, rows: int, seed: int, environments: Path, seconds: float
+) -> dict[str, float]:
+    """Divergences of the rivals that apply, learned from the same rows as ours."""
+    table, fresh, true = draw_tables(truth, rows, seed)
+    task = Task(*encode(table, fresh), seconds, seed, {})
+    found = {name: rival_distance(name, task, true, environments) for name in BESIDE}
+    return {name: distance for name, distance in found.items() if distance is not None}
+
+
+def write_row(name: str, rows: int, mean: dict[str, float], beside: tuple[str, ...]) -> str:
+    """A row of the table in Markdown."""
+    cells = [_write(mean.get(method)) for method in ("default", "mixture", "sklearn", *beside)]
+    return f"| {name} | {rows} | {' | '.join(cells)} | {mean['seconds']:.1f} |"
+
+
+def _write(distance: float | None) -> str:
+    """A divergence; ∞ if a fresh row has no density, and "–" where a method does not apply."""
+    if distance is None:
+        return "–"
+    if np.isnan(distance):
+        return "failed"
+    return "∞" if np.isinf(distance) else f"{distance:.3f}"
+
+
+def print_table(options: argparse.Namespace) -> None:
+    """Print a row per truth and number of rows, as they come."""
+    beside = BESIDE if options.rivals else ()
+    titles = ("default fit", "plain mixture", "scikit-learn", *(RIVALS[n].title for n in beside))
+    print(f"| truth | rows | {' | '.join(titles)} | seconds |")
+    print(f"|---|---:|{'---:|' * len(titles)}---:|")
+    for name in options.only or TRUTHS:
+        for rows in options.rows or (100, 300, 1_000, 3_000):
+            each = []
+            for seed in range(options.seeds):
+                found = distances(TRUTHS[name](), rows, seed)
+                if options.rivals:
+                    found |= rival_distances(
+                        TRUTHS[name](), rows, seed, options.rivals, options.seconds
+                    )
+                each.append(found)
+            mean = pd.DataFrame(each).mean(skipna=False).to_dict()
+            print(write_row(name, rows, mean, beside), flush=True)
+
+
 def main() -> None:
     """Print a table of divergences."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, action="append", default=None)
     parser.add_argument("--only", action="append", default=None)
     parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--rivals", type=Path, help="folder of the rivals' environments")
+    parser.add_argument("--seconds", type=float, default=60.0, help="time limit of a rival")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    print("| truth | rows | default fit | plain mixture | scikit-learn | seconds |")
-    print("|---|---:|---:|---:|---:|---:|")
-    for name in options.only or TRUTHS:
-        for rows in options.rows or (100, 300, 1_000, 3_000):
-            each = [distances(TRUTHS[name](), rows, seed) for seed in range(options.seeds)]
-            mean = pd.DataFrame(each).mean()
-            beside = f"{mean['sklearn']:.3f}" if "sklearn" in mean else "–"
-            print(
-                f"| {name} | {rows} | {mean['default']:.3f} | {mean['mixture']:.3f} | {beside} "
-                f"| {mean['seconds']:.1f} |",
-                flush=True,
-            )
+    print_table(options)
     truth = designs()
     table = truth.draw(np.random.default_rng(1), 277 + FRESH)
     learned, fresh = table[:277], table[277:]
