@@ -31,7 +31,11 @@ QUICK = {"chains": 1, "burn_in": 30, "draws": 10, "thin": 1, "random_state": 0}
         SPNClassifier(chains=1, burn_in=10, draws=4, thin=1),
         SPNRegressor(chains=1, burn_in=40, draws=6, thin=1),
         SPNImputer(chains=1, burn_in=3, draws=2, thin=1),
-    ]
+    ],
+    # test_sample_weight.py has repeated rows in the order that weights repeat them
+    expected_failed_checks=lambda estimator: {
+        "check_sample_weight_equivalence_on_dense_data": "shuffled rows draw other random numbers"
+    },
 )
 def test_scikit_learn_checks(estimator, check):
     check(estimator)

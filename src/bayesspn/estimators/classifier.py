@@ -53,7 +53,7 @@ class SPNClassifier(ClassifierMixin, TargetEstimator):
     array([1, 0])
     """
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Sample the posterior given a table and its classes.
 
         Parameters
@@ -61,6 +61,9 @@ class SPNClassifier(ClassifierMixin, TargetEstimator):
         X : array or data frame of shape (rows, columns)
         y : array of shape (rows,)
             Classes: text, numbers or truth values.
+        sample_weight : array of shape (rows,), default=None
+            How many rows each row counts as. Whole numbers are exact, others are rounded up or down
+            at random, right on average. Divide the weights of a survey by their mean.
 
         Examples
         --------
@@ -84,7 +87,7 @@ class SPNClassifier(ClassifierMixin, TargetEstimator):
         target = ColumnSchema(
             name, "category", categories=tuple(self.classes_.tolist()), dtype=_dtype(self.classes_)
         )
-        self._learn_with_target(X, target, codes.astype(np.float64), features)
+        self._learn_with_target(X, target, codes.astype(np.float64), features, sample_weight)
         return self
 
     def predict_proba(self, X: Any, interval: float | None = None) -> Any:

@@ -15,7 +15,7 @@ from bayesspn.estimators.parameters import check_parameters
 from bayesspn.estimators.training import placed_table
 from bayesspn.graphs import RegionGraph
 from bayesspn.inference.evidence.runs import LogEvidence
-from bayesspn.numerics.checks import check_whole
+from bayesspn.numerics.checks import check_weights, check_whole
 from bayesspn.questions.interface import Questions
 from bayesspn.questions.rows import score_rows
 from bayesspn.questions.views import View
@@ -144,7 +144,7 @@ class BayesianSPN(Questions, DensityMixin, JointEstimator):
     True
     """
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Sample the posterior given a table.
 
         Parameters
@@ -155,6 +155,9 @@ class BayesianSPN(Questions, DensityMixin, JointEstimator):
             in one piece.
         y : ignored
             For scikit-learn's interface.
+        sample_weight : array of shape (rows,), default=None
+            How many rows each row counts as. Whole numbers are exact, others are rounded up or down
+            at random, right on average. Divide the weights of a survey by their mean.
 
         Examples
         --------
@@ -165,7 +168,7 @@ class BayesianSPN(Questions, DensityMixin, JointEstimator):
         >>> model.posterior_.n_draws
         5
         """
-        self._fit_table(X)
+        self._fit_table(X, sample_weight)
         return self
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
@@ -357,11 +360,6 @@ class BayesianSPN(Questions, DensityMixin, JointEstimator):
         scores = self.score_samples(X)
         if sample_weight is None:
             return float(np.mean(scores))
-        weights = np.asarray(sample_weight, dtype=np.float64)
-        if weights.shape != scores.shape or not (weights >= 0).all() or not weights.sum() > 0:
-            raise ValueError(
-                f"sample_weight must be {len(scores)} numbers that are not negative and not all "
-                f"zero, got shape {weights.shape}"
-            )
+        weights = check_weights(sample_weight, len(scores))
         counted = weights > 0  # a row that does not count may be impossible
         return float(np.average(scores[counted], weights=weights[counted]))

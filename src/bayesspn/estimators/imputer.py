@@ -109,7 +109,7 @@ class SPNImputer(OneToOneFeatureMixin, TransformerMixin, JointEstimator):
         tags.transformer_tags.preserves_dtype = []
         return tags
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Sample the posterior given a table.
 
         Parameters
@@ -118,6 +118,9 @@ class SPNImputer(OneToOneFeatureMixin, TransformerMixin, JointEstimator):
             NaN, None, NA and NaT mark missing cells. Names of Parquet files as for `BayesianSPN`.
         y : ignored
             For scikit-learn's interface.
+        sample_weight : array of shape (rows,), default=None
+            How many rows each row counts as. Whole numbers are exact, others are rounded up or down
+            at random, right on average. Divide the weights of a survey by their mean.
 
         Examples
         --------
@@ -127,7 +130,7 @@ class SPNImputer(OneToOneFeatureMixin, TransformerMixin, JointEstimator):
         >>> model.n_features_in_, model.posterior_.n_draws
         (5, 5)
         """
-        self._fit_table(X)
+        self._fit_table(X, sample_weight)
         return self
 
     def transform(self, X: Any) -> Any:

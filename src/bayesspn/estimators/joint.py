@@ -120,7 +120,7 @@ class JointEstimator(Diagnosed, BaseEstimator):
     #: Rows that were learned from, if they are in this process.
     _rows: EncodedRows | None
 
-    def _fit_table(self, X: Any) -> None:
+    def _fit_table(self, X: Any, sample_weight: Any = None) -> None:
         """Check parameters and table, and sample the posterior of all columns."""
         check_parameters(self)
         if names_files(X) and self.graph == "select":
@@ -128,10 +128,15 @@ class JointEstimator(Diagnosed, BaseEstimator):
                 "graph='select' needs a table in memory, not the names of files: read some of "
                 "their rows and choose the graph by bayesspn.select_graph"
             )
-        with opened_table(X, self.schema, resolve_engine(self.engine)) as table:
+        engine, seed = resolve_engine(self.engine), self._weights_seed(sample_weight)
+        with opened_table(X, self.schema, engine, sample_weight, seed) as table:
             header = pd.DataFrame(columns=list(table.schema.recorded)) if names_files(X) else X
             validate_data(self, header, skip_check_array=True)
             self._learn(table)
+
+    def _weights_seed(self, sample_weight: Any) -> int:
+        """Of the rounding of weights; a generator is left alone where there is nothing to round."""
+        return 0 if sample_weight is None else draw_seed(self.random_state)
 
     def _learn(self, table: TrainingTable) -> None:
         """Sample the posterior given a table, and keep what was learned."""

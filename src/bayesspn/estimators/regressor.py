@@ -49,7 +49,7 @@ class SPNRegressor(RegressorMixin, TargetEstimator):
     True
     """
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Sample the posterior given a table and its targets.
 
         Parameters
@@ -57,6 +57,8 @@ class SPNRegressor(RegressorMixin, TargetEstimator):
         X : array or data frame of shape (rows, columns)
         y : array of shape (rows,)
             Numbers.
+        sample_weight : array of shape (rows,), default=None
+            How many rows each row counts as, as for `BayesianSPN`.
 
         Examples
         --------
@@ -81,7 +83,7 @@ class SPNRegressor(RegressorMixin, TargetEstimator):
         features, target = split_schema(self, name)
         if target is None:
             target = ColumnSchema(name, "real", families_by_sign(y), dtype="float64")
-        self._learn_with_target(X, target, y, features)
+        self._learn_with_target(X, target, y, features, sample_weight)
         return self
 
     def predict(

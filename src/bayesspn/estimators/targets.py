@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from bayesspn.arrays import Array
 from bayesspn.engine.engines import resolve_engine
 from bayesspn.estimators.joint import JointEstimator
-from bayesspn.estimators.training import placed_table
+from bayesspn.estimators.training import placed_table, repeat_rows
 from bayesspn.tables import Schema, encode
 from bayesspn.tables.cells import shorten
 from bayesspn.tables.infer import encode_table
@@ -26,7 +26,12 @@ class TargetEstimator(JointEstimator):
     _judged_by_target = True
 
     def _learn_with_target(
-        self, X: Any, target: ColumnSchema, codes: Array, features: Schema | None
+        self,
+        X: Any,
+        target: ColumnSchema,
+        codes: Array,
+        features: Schema | None,
+        sample_weight: Any,
     ) -> None:
         """Sample the posterior of the columns of X and the encoded target."""
         schema, values, library = encode_table(X, features)
@@ -38,6 +43,7 @@ class TargetEstimator(JointEstimator):
             )
         joint = Schema((*schema.columns, target))
         everything = np.column_stack([values, codes])
+        everything = repeat_rows(everything, sample_weight, self._weights_seed(sample_weight))
         with placed_table(joint, everything, library, resolve_engine(self.engine)) as table:
             self._learn(table)
 

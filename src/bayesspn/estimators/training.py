@@ -10,10 +10,13 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any, Protocol
 
+import numpy as np
+
 from bayesspn.arrays import Array
 from bayesspn.engine.engines import Engine
 from bayesspn.engine.shards import LocalShards, Shards
 from bayesspn.leaves.columns import Leaves
+from bayesspn.numerics.checks import check_weights
 from bayesspn.rows.encoded import EncodedRows, check_support, encode_rows
 from bayesspn.tables.infer import encode_table
 from bayesspn.tables.partitions import names_files
@@ -76,17 +79,58 @@ class MemoryTable:
         """Nothing is to be let go of."""
 
 
+#: More rows than this are a mistake: weights of a survey, say, that add up to a population.
+_MOST_ROWS = 100_000_000
+
+
+def repeat_rows(values: Array, sample_weight: Any, seed: int) -> Array:
+    """Rows, each as often as its weight says; (rows, columns).
+
+    Parameters
+    ----------
+    values : ndarray of shape (rows, columns)
+    sample_weight : array of shape (rows,) or None
+        A whole number is how often a row counts. Others are rounded up or down at random, so that
+        they are right on average and their sum is within one of what it should be.
+    seed : int
+
+    Examples
+    --------
+    >>> repeat_rows(np.array([[1.0], [2.0], [3.0]]), [2, 0, 1], seed=0).ravel()
+    array([1., 1., 3.])
+    """
+    if sample_weight is None:
+        return values
+    weights = check_weights(sample_weight, len(values))
+    if weights.sum() > _MOST_ROWS:
+        raise ValueError(
+            f"sample_weight adds up to {weights.sum():,.0f}: a weight is how many rows a row "
+            "counts as; divide weights by their mean to let the table count as many rows as it has"
+        )
+    # rounding may leave sums of fractions just below a whole number
+    ends = np.floor(np.cumsum(weights) + np.random.default_rng(seed).random() + 1e-9)
+    whole = weights == np.floor(weights)
+    counts = weights if whole.all() else np.diff(ends, prepend=0.0)
+    return np.repeat(values, counts.astype(np.int64), axis=0)
+
+
 @contextlib.contextmanager
-def opened_table(X: Any, schema: Schema | None, engine: Engine) -> Iterator[TrainingTable]:
+def opened_table(
+    X: Any, schema: Schema | None, engine: Engine, sample_weight: Any = None, seed: int = 0
+) -> Iterator[TrainingTable]:
     """Open a table as users give it: in memory, or the names of Parquet files."""
     if names_files(X):
+        if sample_weight is not None:
+            raise ValueError("sample_weight needs a table in memory, not the names of files")
         from bayesspn.cluster.tables import FileTable
 
         table: TrainingTable = FileTable(X, schema, engine)
         with contextlib.closing(table):
             yield table
         return
-    with placed_table(*encode_table(X, schema), engine) as table:
+    known, values, library = encode_table(X, schema)
+    values = repeat_rows(values, sample_weight, seed)
+    with placed_table(known, values, library, engine) as table:
         yield table
 
 

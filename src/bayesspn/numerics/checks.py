@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from bayesspn.arrays import Array
+
 _PACKAGE = "bayesspn."
 
 
@@ -33,6 +35,25 @@ def check_positive(name: str, value: Any) -> float:
     if not (number and 0 < float(value) < np.inf):
         raise ValueError(f"{name} must be positive and finite, got {value!r}")
     return float(value)
+
+
+def check_weights(sample_weight: Any, rows: int) -> Array:
+    """Weights of rows: finite, not negative, not all zero; (rows,).
+
+    Examples
+    --------
+    >>> check_weights([1, 2], 3)
+    Traceback (most recent call last):
+    ValueError: sample_weight must be 3 numbers, not negative and not all zero, got shape (2,)
+    """
+    weights = np.asarray(sample_weight, dtype=np.float64)
+    right = weights.shape == (rows,) and bool(((weights >= 0) & (weights < np.inf)).all())
+    if not right or not weights.sum() > 0:
+        raise ValueError(
+            f"sample_weight must be {rows} numbers, not negative and not all zero, got shape "
+            f"{weights.shape}"
+        )
+    return weights
 
 
 def levels_to_user() -> int:
