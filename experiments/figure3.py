@@ -1,13 +1,14 @@
 """Figure 3 of the paper: test log-likelihoods when cells of training rows are missing.
 
-    python experiments/figure3.py [--quick] [--data FOLDER] [--only NAME] [--extended]
+    python experiments/figure3.py [--quick] [--data FOLDER] [--only NAME] [--method NAME]
+                                  [--seconds S] [--extended]
 
 20, 40, 60 or 80 % of the training rows lose half of their cells, completely at random; test rows
 are complete. Every method gets the same rows with the same holes. ``--extended`` runs all 20 data
 sets, and, as a second kind of holes, every cell missing with probability 10, 30, 50, 70 or 90 %.
 
 - ``paper``: the paper's graph and priors for this study, one chain, missing cells summed out;
-- ``wide``: our wider class, the graph by the shape of the table, several chains;
+- ``ours``: the plain call, ``BayesianSPN(time_limit=S)``;
 - ``learnspn``: LearnSPN with missing cells left out of every count;
 - ``learnspn_knn``: the same LearnSPN on rows filled in by scikit-learn's ``KNNImputer``, rounded.
 
@@ -20,17 +21,18 @@ import sys
 import time
 from collections.abc import Iterator
 from functools import partial
+from typing import Any
 
-import candidates
 import numpy as np
+from library_fits import fit_rows, make_estimator
+from paper_system import MISSING_GRAPH, PRIORS
 from problems import Problem, load_problem
 from public_data import BINARY_NAMES
 from results import Case
 from rival_runs import run_one
 from rivals.registry import Rival
-from running import Options, Outcome, Session, as_scores, parse_options, run_sets
+from running import Options, Outcome, Session, parse_options, run_sets, time_limit
 from sklearn.impute import KNNImputer
-from timed_fits import Settings, fit_for
 
 from bayesspn.arrays import Array
 
@@ -51,15 +53,20 @@ DONORS = 6_000
 #: Imputation takes what it takes, up to this.
 IMPUTATION_SECONDS = 900.0
 
-#: For all shares of a data set, once for every seed.
-SECONDS_PER_SET = 1000.0
+#: Of every method, for every share of holes and seed.
+SECONDS = 60.0
 
-CHAINS = {"paper": 1, "wide": 6}
+#: What ours are told beside their seconds, and their calls, which a line of results names.
+_PARAMETERS: dict[str, dict[str, Any]] = {
+    "paper": {"graph": MISSING_GRAPH, "chains": 1, **PRIORS},
+    "ours": {},
+}
+_CALLS = {"paper": "BayesianSPN(graph and priors of the paper, chains=1)", "ours": "BayesianSPN"}
 _LEARNSPN = {
     "learnspn": Rival("LearnSPN", "deeprob", "deeprob_circuits", {"method": "gaps"}),
     "learnspn_knn": Rival("LearnSPN, imputed", "deeprob", "deeprob_circuits", {"method": "gaps"}),
 }
-METHODS = (*CHAINS, *_LEARNSPN)
+METHODS = (*_PARAMETERS, *_LEARNSPN)
 
 
 def punch_holes(table: Array, kind: str, share: float, seed: int) -> Array:
@@ -86,32 +93,14 @@ def punch_holes(table: Array, kind: str, share: float, seed: int) -> Array:
     return np.where(lost, np.nan, table)
 
 
-def graph_for(holes: Array, method: str) -> Settings:
-    """The graph of one of ours: the paper's, or by the shape of the table."""
-    return candidates.missing_graph() if method == "paper" else candidates.wide_graph(*holes.shape)
-
-
 def run_method(
     problem: Problem, holes: Array, method: str, seconds: float, seed: int, options: Options
 ) -> Outcome:
     """Learn from rows with holes and score complete ones."""
     if method in _LEARNSPN:
         return _run_learnspn(problem, holes, method, seconds, seed, options)
-    settings = graph_for(holes, method)
-    fit = fit_for(
-        seconds,
-        settings,
-        problem.schema,
-        holes,
-        chains=CHAINS[method],
-        seed=seed,
-        draws=options.draws,
-    )
-    begin = time.perf_counter()
-    scores = as_scores(fit.posterior.score_samples(problem.test))
-    details = {"settings": settings.describe(), "sweeps": list(fit.sweeps)}
-    spent = {"fit": fit.seconds, "score": time.perf_counter() - begin}
-    return Outcome(spent, scores, details=details)
+    estimator = make_estimator(problem, seconds, seed, **_PARAMETERS[method])
+    return fit_rows(estimator, holes).score_test(problem.test)
 
 
 def _run_learnspn(
@@ -120,7 +109,7 @@ def _run_learnspn(
     begin = time.perf_counter()
     if method == "learnspn_knn":
         try:
-            with candidates.time_limit(IMPUTATION_SECONDS):
+            with time_limit(IMPUTATION_SECONDS):
                 holes = impute(holes, seed)
         except TimeoutError:
             spent = {"imputation": time.perf_counter() - begin}
@@ -161,19 +150,17 @@ def kinds(quick: bool, extended: bool) -> Iterator[tuple[str, float]]:
 
 def run_set(seed: int, extended: bool, name: str, options: Options, session: Session) -> None:
     """Run what is missing of a data set and seed."""
-    holes_of = list(kinds(options.quick, extended))
-    seconds = round(options.seconds / len(holes_of) / len(METHODS), 1)
     problem = load_problem(name, options.data)
-    for kind, share in holes_of:
+    for kind, share in kinds(options.quick, extended):
         holes = punch_holes(problem.training, kind, share, seed)
         for method in METHODS:
             if options.wants(method):
-                configuration = {"seconds": seconds, "kind": kind, "share": share}
-                if method in CHAINS:
-                    configuration["graph"] = graph_for(holes, method).name
-                    configuration["chains"] = CHAINS[method]
+                configuration = {"seconds": options.seconds, "kind": kind, "share": share}
+                if method in _CALLS:
+                    configuration["call"] = _CALLS[method]
                 case = Case("figure3", name, method, seed, configuration)
-                session.attempt(case, run_method, problem, holes, method, seconds, seed, options)
+                arguments = (problem, holes, method, options.seconds, seed, options)
+                session.attempt(case, run_method, *arguments)
 
 
 if __name__ == "__main__":
@@ -181,7 +168,9 @@ if __name__ == "__main__":
     if everything:
         sys.argv.remove("--extended")
     names = BINARY_NAMES if everything else NAMES
-    given = parse_options("Run Figure 3.", names, SECONDS_PER_SET)
+    quick_cases = len(QUICK_SHARES) * QUICK_SEEDS
+    given = parse_options("Run Figure 3.", names, METHODS, SECONDS, cases=quick_cases)
+    cases = len(list(kinds(given.quick, everything))) * sum(map(given.wants, METHODS))
     for number in range(QUICK_SEEDS if given.quick else SEEDS):
         each = partial(run_set, given.seed + number, everything)
-        run_sets("figure3", given.names, each, given)
+        run_sets("figure3", given.names, each, given, cases * given.seconds)

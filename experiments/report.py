@@ -13,7 +13,8 @@ from pathlib import Path
 import report_figures
 from gathering import newest
 from report_studies import cost_section, figure3_section
-from report_tables import failures_section, machine_section, table1_section, table2_section
+from report_table1 import plain_section, table1_section
+from report_tables import failures_section, machine_section, table2_section
 from results import Store
 from running import HERE
 
@@ -49,6 +50,7 @@ def write_report(folder: Path, output: Path, suffix: str = "") -> None:
         _HEAD.rstrip(),
         table1_section(every["table1"]),
         table2_section(every["table2"]),
+        plain_section([*every["table1"], *every["table2"]]),
         figure3_section(every["figure3"], missing),
         cost_section(every["cost"], every["table1"], cost),
         failures_section([result for results in every.values() for result in results]),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import anchors
 import matplotlib as mpl
 import numpy as np
+from gathering import Curve, cost_points, find, gather, missing_curves
 from public_data import BINARY_NAMES
 from results import Result
 from rivals.registry import RIVALS
@@ -21,7 +21,7 @@ import matplotlib.pyplot as plt
 _STYLE: dict[Any, Any] = {"svg.hashsalt": "bayesspn", "font.size": 9, "axes.spines.top": False}
 _TITLES = {
     "paper": "paper's graph, run by us",
-    "wide": "ours",
+    "ours": "ours",
     "learnspn": "LearnSPN",
     "learnspn_knn": "LearnSPN, k-NN imputed",
 }
@@ -36,30 +36,30 @@ def _save(figure: Any, folder: Path, name: str) -> str:
 
 def draw_missing(results: Sequence[Result], folder: Path) -> list[str]:
     """A panel per data set for every kind of holes: means over seeds with bands."""
+    curves = missing_curves(results, _TITLES)
     names = []
     with mpl.rc_context(_STYLE):
         for kind in ("rows", "cells"):
-            some = [r for r in results if r.case.configuration["kind"] == kind and not r.error]
+            some = {data: by for (other, data), by in sorted(curves.items()) if other == kind}
             if some:
                 figure = _draw_kind(some, kind)
                 names.append(_save(figure, folder, f"missing-{kind}.svg"))
     return names
 
 
-def _draw_kind(results: Sequence[Result], kind: str) -> Any:
-    data = sorted({result.case.data for result in results})
-    figure, panels = _panels(data)
+def _draw_kind(curves: dict[str, dict[str, Curve]], kind: str) -> Any:
+    figure, panels = _panels(list(curves))
     published = anchors.read_missing()
-    for panel, name in zip(panels, data, strict=True):
+    for panel, (name, by) in zip(panels, curves.items(), strict=True):
         for method, title in _TITLES.items():
-            points: dict[float, list[float]] = defaultdict(list)
-            for result in results:
-                if (result.case.data, result.case.method) == (name, method):
-                    points[100 * result.case.configuration["share"]].append(result.mean)
+            points = [
+                (100 * share, [run.mean for run in runs])
+                for share, runs in sorted(by.get(method, {}).items())
+            ]
             if points:
-                shares = sorted(points)
-                means = np.array([np.mean(points[share]) for share in shares])
-                spreads = np.array([np.std(points[share]) for share in shares])
+                shares = [share for share, _ in points]
+                means = np.array([np.mean(values) for _, values in points])
+                spreads = np.array([np.std(values) for _, values in points])
                 (line,) = panel.plot(shares, means, marker="o", markersize=3, label=title)
                 panel.fill_between(
                     shares, means - spreads, means + spreads, color=line.get_color(), alpha=0.2
@@ -75,30 +75,29 @@ def _draw_kind(results: Sequence[Result], kind: str) -> Any:
 
 def draw_cost(cost: Sequence[Result], table1: Sequence[Result], folder: Path) -> list[str]:
     """A panel per data set: score over time, ours in black."""
-    data = [name for name in BINARY_NAMES if any(result.case.data == name for result in cost)]
-    if not data:
+    grid, others = gather(cost), gather(table1)
+    curves = {name: cost_points(grid[name]) for name in BINARY_NAMES if name in grid}
+    curves = {name: points for name, points in curves.items() if points}
+    if not curves:
         return []
-    longest = max(result.checkpoints[-1][0] for result in cost if result.checkpoints)
+    longest = max(points[-1][0] for points in curves.values())
     colors = {method: f"C{number}" for number, method in enumerate(RIVALS)}
     with mpl.rc_context(_STYLE):
-        figure, panels = _panels(data)
-        for panel, name in zip(panels, data, strict=True):
-            ours = [r for r in cost if r.case.data == name and r.checkpoints]
-            for result in ours:
-                panel.plot(*_steps(result), color="black", label="ours")
-            for result in table1:
-                method = result.case.method
-                if result.case.data == name and method in RIVALS and result.checkpoints:
-                    look = {"color": colors[method], "marker": ".", "linewidth": 1}
-                    panel.plot(*_steps(result), label=RIVALS[method].title, **look)
+        figure, panels = _panels(list(curves))
+        for panel, (name, ours) in zip(panels, curves.items(), strict=True):
+            panel.plot(*zip(*ours, strict=True), color="black", label="ours")
+            for method, rival in RIVALS.items():
+                for result in find(others.get(name, {}), method)[:1]:
+                    if result.checkpoints:
+                        look = {"color": colors[method], "marker": ".", "linewidth": 1}
+                        points = sorted(result.checkpoints)
+                        panel.plot(*zip(*points, strict=True), label=rival.title, **look)
             look = {"color": "grey", "linewidth": 0.8, "linestyle": ":"}
             panel.axhline(anchors.best_of_paper(name), label="the paper's best", **look)
             panel.set_xscale("log")
             panel.set_xlim(0.1, 10 ** np.ceil(np.log10(longest)))
-            low = min((r.checkpoints[-1][1] for r in ours), default=0.0)
-            best = max((r.checkpoints[-1][1] for r in ours), default=0.0)
             # beginnings far below would flatten everything else
-            panel.set_ylim(bottom=low - max(0.15 * abs(low), best - low))
+            panel.set_ylim(bottom=ours[-1][1] - 0.15 * abs(ours[-1][1]))
             panel.set_xlabel("seconds of learning, one core")
         _add_legend(figure, panels)
         return [_save(figure, folder, "cost.svg")]
@@ -132,8 +131,3 @@ def _add_legend(figure: Any, panels: Sequence[Any]) -> None:
     }
     place = {"loc": "outside lower center", "ncols": min(4, len(panels)), "frameon": False}
     figure.legend(known.values(), known.keys(), fontsize=8, **place)
-
-
-def _steps(result: Result) -> tuple[list[float], list[float]]:
-    points = sorted(result.checkpoints)
-    return [seconds for seconds, _ in points], [mean for _, mean in points]

@@ -8,17 +8,16 @@ from itertools import pairwise
 
 import anchors
 import numpy as np
-from cost import METHOD
-from gathering import by_method
+from gathering import Curve, cost_points, find, gather, is_earlier, missing_curves
 from public_data import BINARY_NAMES
-from report_tables import figure, markdown
+from report_tables import EARLIER, EARLIER_NOTE, figure, markdown, show
 from results import Result
 from rivals.registry import RIVALS
 
 #: Columns of Figure 3: what was run, and what the paper quotes.
 _RUN = {
     "paper": "paper's graph, run by us",
-    "wide": "ours",
+    "ours": "ours",
     "learnspn": "LearnSPN",
     "learnspn_knn": "LearnSPN, imputed",
 }
@@ -29,73 +28,66 @@ _QUOTED = {
     "id_spn_knn_imputed": "ID-SPN, imputed (paper)",
 }
 
-#: A share of the rows, or cells, with the mean score of every seed.
-Curve = dict[float, list[float]]
+#: Published figures by data set, method and share.
+Quoted = dict[str, dict[str, dict[float, float]]]
 
 
 def figure3_section(results: Sequence[Result], figures: Sequence[str]) -> str:
     """Figure 3: means over seeds, the paper's beside, and slopes."""
     if not results:
         return ""
-    curves: dict[tuple[str, str], dict[str, Curve]] = defaultdict(lambda: defaultdict(dict))
-    for result in results:
-        if not result.error:
-            holes = result.case.configuration
-            curve = curves[holes["kind"], result.case.data][result.case.method]
-            curve.setdefault(holes["share"], []).append(result.mean)
-    published = anchors.read_missing()
-    for data, method, percent in published:
-        if ("rows", data) in curves and method in _QUOTED and percent:
-            quoted = [published[data, method, percent]]
-            curves["rows", data][f"{method} quoted"][percent / 100] = quoted
-    columns = [*_RUN, *(f"{method} quoted" for method in _QUOTED)]
-    heads = [*_RUN.values(), *_QUOTED.values()]
+    curves = missing_curves(results, _RUN)
     parts = ["## Figure 3: missing values"]
     for kind in ("rows", "cells"):
         some = {data: by for (other, data), by in sorted(curves.items()) if other == kind}
         if some:
-            parts += _missing_tables(kind, some, columns, heads)
-    parts.append("ID-SPN has no Python implementation: published figures only.")
+            parts += _missing_tables(kind, some, _quoted() if kind == "rows" else {})
+    parts.append(f"ID-SPN has no Python implementation: published figures only. {EARLIER_NOTE}")
     parts += [f"![{name}](figures/{name})" for name in figures]
     return "\n\n".join(parts)
 
 
-def _missing_tables(
-    kind: str, curves: dict[str, dict[str, Curve]], columns: Sequence[str], heads: Sequence[str]
-) -> list[str]:
+def _quoted() -> Quoted:
+    quoted: Quoted = defaultdict(lambda: defaultdict(dict))
+    for (data, method, percent), mean in anchors.read_missing().items():
+        if percent:
+            quoted[data][method][percent / 100] = mean
+    return quoted
+
+
+def _missing_tables(kind: str, curves: dict[str, dict[str, Curve]], quoted: Quoted) -> list[str]:
     """A table of scores and one of slopes for a kind of holes; no columns that nothing is in."""
-    used = [(c, head) for c, head in zip(columns, heads, strict=True) if _is_used(c, curves)]
+    run = [method for method in _RUN if any(by.get(method) for by in curves.values())]
+    published = [m for m in _QUOTED if any(m in quoted.get(data, {}) for data in curves)]
     scores, slopes = [], []
     for data, by in curves.items():
+        theirs = quoted.get(data, {})
         for share in sorted({share for curve in by.values() for share in curve}):
-            cells = [_mean_and_spread(by.get(column, {}).get(share, [])) for column, _ in used]
+            cells = [show(by.get(method, {}).get(share, []), digits=2) for method in run]
+            cells += [figure(theirs.get(method, {}).get(share)) for method in published]
             scores.append([f"{data}, {100 * share:.0f} % of {kind}", *cells])
-        slopes.append([data, *(_slope(by.get(column, {})) for column, _ in used)])
-    titles = [head for _, head in used]
+        means = [_means(by.get(method, {})) for method in run]
+        means += [theirs.get(method, {}) for method in published]
+        slopes.append([data, *map(_slope, means)])
+    titles = [*(_RUN[method] for method in run), *(_QUOTED[method] for method in published)]
     return [
         markdown(["data, holes", *titles], scores),
-        "Mean over seeds ± standard deviation.",
+        "Mean over seeds ± standard deviation (number of seeds).",
         markdown([f"nats for another 10 % of {kind}", *titles], slopes),
     ]
 
 
-def _is_used(column: str, curves: dict[str, dict[str, Curve]]) -> bool:
-    return any(by.get(column) for by in curves.values())
+def _means(curve: Curve) -> dict[float, float]:
+    return {
+        share: float(np.mean([run.mean for run in runs])) for share, runs in sorted(curve.items())
+    }
 
 
-def _mean_and_spread(values: Sequence[float]) -> str:
-    if not values:
-        return "–"
-    spread = f" ± {np.std(values):.2f}" if len(values) > 1 else ""
-    return figure(float(np.mean(values))) + spread
-
-
-def _slope(curve: Curve) -> str:
+def _slope(means: dict[float, float]) -> str:
     """What a straight line through the means loses for another tenth."""
-    if len(curve) < 2:
+    if len(means) < 2:
         return "–"
-    means = [float(np.mean(values)) for values in curve.values()]
-    return figure(float(np.polyfit(list(curve), means, 1)[0]) / 10)
+    return figure(float(np.polyfit(list(means), list(means.values()), 1)[0]) / 10)
 
 
 def time_to(checkpoints: Sequence[tuple[float, float]], target: float) -> float | None:
@@ -108,35 +100,42 @@ def cost_section(cost: Sequence[Result], table1: Sequence[Result], figures: Sequ
     """Time to the paper's figure and to the end, ours and rivals'; where rivals are ahead."""
     if not cost:
         return ""
-    grid, rivals = by_method(cost), by_method(table1)
+    grid, others = gather(cost), gather(table1)
     lines, behind = [], []
     for name in BINARY_NAMES:
-        target = anchors.best_of_paper(name)
-        ours = grid.get(name, {}).get(METHOD)
-        if ours is None:
+        target, row = anchors.best_of_paper(name), grid.get(name, {})
+        ours = cost_points(row)
+        if not ours:
             continue
-        lines.append(_cost_line(name, "ours", ours, target))
-        for method, result in rivals.get(name, {}).items():
-            if method in RIVALS and result.checkpoints:
-                lines.append(_cost_line(name, RIVALS[method].title, result, target))
-                when = ahead(ours.checkpoints, result.checkpoints)
+        mark = EARLIER if is_earlier(find(row, "ours")[0]) else ""
+        lines.append(_cost_line(name, f"ours{mark}", ours, target))
+        for method, rival in RIVALS.items():
+            points = [
+                point for run in find(others.get(name, {}), method)[:1] for point in run.checkpoints
+            ]
+            if points:
+                lines.append(_cost_line(name, rival.title, points, target))
+                when = ahead(ours, points)
                 if when:
-                    behind.append(f"- {name}: {RIVALS[method].title}, {when}")
+                    behind.append(f"- {name}: {rival.title}, {when}")
     heads = ("data set", "method", "the paper's best", "seconds to it", "at the end", "seconds")
     told = "\n".join(behind) or "None."
     parts = [
         "## Cost: score over time, one core",
         markdown(heads, lines),
+        f"Ours: a fresh plain call for every budget, by the seconds that it took. {EARLIER_NOTE}",
         f"Rivals ahead of ours at some budget from two seconds up:\n\n{told}",
         *(f"![{name}](figures/{name})" for name in figures),
     ]
     return "\n\n".join(parts)
 
 
-def _cost_line(name: str, title: str, result: Result, target: float) -> tuple[str, ...]:
-    reached = time_to(result.checkpoints, target)
+def _cost_line(
+    name: str, title: str, points: Sequence[tuple[float, float]], target: float
+) -> tuple[str, ...]:
+    reached = time_to(points, target)
     seconds = "not reached" if reached is None else f"{reached:.1f}"
-    last = result.checkpoints[-1] if result.checkpoints else (float("nan"), float("nan"))
+    last = points[-1]
     return (name, title, figure(target), seconds, figure(last[1], digits=3), f"{last[0]:.1f}")
 
 

@@ -39,7 +39,7 @@ class Case:
     data : str
         Name of the data set.
     method : str
-        Such as "wide".
+        Such as "ours".
     seed : int
     configuration : dict
         Everything else that decides what comes out, in JSON's types; also the time limit.

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import multiprocessing
 import os
+import signal
 import sys
 import time
 import traceback
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
@@ -17,15 +20,12 @@ from typing import Any
 
 import numba
 import numpy as np
+import pandas as pd
 from results import Case, Result, Scores, Store, usable_cores
-from timed_fits import MOST_DRAWS
 
-from bayesspn import Key, Model, Posterior, RegionGraph, encode_rows, run_chain, start_chain
-from bayesspn.leaves.columns import Leaves, describe_column
+from bayesspn import BayesianSPN, InfiniteSPN, RegionGraph
 
 HERE = Path(__file__).resolve().parent
-
-_QUICK_DRAWS = 8
 
 #: Seconds that a whole experiment has with ``--quick``.
 QUICK_SECONDS = 600.0
@@ -44,7 +44,7 @@ class Options:
     names : tuple of str
         Data sets.
     seconds : float
-        Seconds per data set.
+        Seconds of every method on a data set.
     quick : bool
     seed : int
     rivals : Path
@@ -65,11 +65,6 @@ class Options:
     methods: tuple[str, ...]
     jobs: int
 
-    @property
-    def draws(self) -> int:
-        """Draws of a chain that test rows are scored with; quick runs have no time for more."""
-        return _QUICK_DRAWS if self.quick else MOST_DRAWS
-
     def wants(self, method: str) -> bool:
         """Whether a method is to be run."""
         return not self.methods or method in self.methods
@@ -82,9 +77,12 @@ class Options:
 def parse_options(
     description: str,
     names: Sequence[str],
+    methods: Sequence[str],
     seconds: float,
     arguments: Sequence[str] | None = None,
+    *,
     quick_names: Sequence[str] = (),
+    cases: int = 1,
 ) -> Options:
     """Read the command line.
 
@@ -93,20 +91,24 @@ def parse_options(
     description : str
     names : sequence of str
         Data sets that there are.
+    methods : sequence of str
+        Methods that there are.
     seconds : float
-        Seconds per data set on one core, unless the command line says otherwise.
+        Seconds of every method on a data set, on one core, unless the command line says otherwise.
     arguments : sequence of str, default=None
         In place of the command line.
     quick_names : sequence of str, default=()
         Data sets of quick runs, all if empty.
+    cases : int, default=1
+        How often quick runs run a method on a data set.
     """
     parser = argparse.ArgumentParser(description=description)
     add = parser.add_argument
     add("--data", type=Path, help="folder of the data sets (BAYESSPN_DATA does the same)")
     add("--results", type=Path, default=HERE / "results", help="folder of the results")
     add("--only", action="append", metavar="NAME", choices=names, help="a data set; repeatable")
-    add("--method", action="append", metavar="NAME", help="a method; repeatable")
-    add("--seconds-per-set", type=float, metavar="SECONDS", help=f"default {seconds:g}")
+    add("--method", action="append", metavar="NAME", choices=methods, help="a method; repeatable")
+    add("--seconds", type=float, help=f"of every method on a data set; default {seconds:g}")
     add("--quick", action="store_true", help="a rough table in ten minutes")
     add("--seed", type=int, default=0)
     add(
@@ -124,8 +126,8 @@ def parse_options(
     given = parser.parse_args(arguments)
     usual = quick_names if given.quick and quick_names else names
     chosen = tuple(name for name in names if name in (given.only or usual))
-    quick = QUICK_SECONDS * min(given.jobs, len(usual)) / len(usual)
-    limit = given.seconds_per_set or (quick if given.quick else seconds)
+    quick = QUICK_SECONDS * min(given.jobs, len(usual)) / (len(usual) * len(methods) * cases)
+    limit = given.seconds or (round(quick, 1) if given.quick else seconds)
     return Options(
         data=given.data,
         results=given.results,
@@ -194,9 +196,11 @@ RunSet = Callable[[str, Options, Session], None]
 
 
 def run_sets(
-    experiment: str, names: Sequence[str], run_set: RunSet, options: Options
+    experiment: str, names: Sequence[str], run_set: RunSet, options: Options, per_set: float
 ) -> tuple[int, int, int]:
     """Run what is missing of every data set, several sets side by side, each on one core.
+
+    ``per_set`` is what the time limits of a data set add up to, in seconds.
 
     Returns
     -------
@@ -205,7 +209,7 @@ def run_sets(
     """
     store, begin = options.store(experiment), time.perf_counter()
     jobs = min(options.jobs, len(names))
-    planned = options.seconds * -(-len(names) // jobs)
+    planned = per_set * -(-len(names) // jobs)
     say(f"results go to {store.path}; {len(store.done())} are there")
     say(f"time limits add up to {spell_seconds(planned)} at most, without what is there already")
     warm_up()
@@ -217,7 +221,7 @@ def run_sets(
         cores = spawn.SimpleQueue()
         for core in usable_cores():
             cores.put(core)
-        with ProcessPoolExecutor(jobs, spawn, _stay_on_a_core, (cores,)) as pool:
+        with ProcessPoolExecutor(jobs, spawn, _start_worker, (cores,)) as pool:
             counts = list(pool.map(work, names))
     ran, failed, skipped = (sum(numbers) for numbers in zip(*counts, strict=True))
     total = spell_seconds(time.perf_counter() - begin)
@@ -225,10 +229,11 @@ def run_sets(
     return ran, failed, skipped
 
 
-def _stay_on_a_core(cores: Any) -> None:
+def _start_worker(cores: Any) -> None:
     """Keep this process, and the rivals that it starts, on a core of its own, where that works."""
     if hasattr(os, "sched_setaffinity") and not cores.empty():
         os.sched_setaffinity(0, {cores.get()})
+    warm_up()
 
 
 def _run_set(run_set: RunSet, store: Store, options: Options, name: str) -> tuple[int, int, int]:
@@ -254,24 +259,43 @@ def as_scores(scores: Any) -> Scores:
 
 def warm_up() -> None:
     """Compile the engine, or load it from disk, so that no time limit has to pay for it."""
-    X = np.random.default_rng(0).integers(0, 2, size=(60, 4)).astype(np.float64)
-    mixed = np.column_stack([X[:, 0], np.random.default_rng(1).gamma(2.0, size=(60, 2))])
-    binary = Leaves(tuple(describe_column(f"x{d}", X[:, d], "bernoulli") for d in range(4)))
-    families = ("gaussian", "lognormal")
-    several = Leaves(
-        (
-            describe_column("a", mixed[:, 0], "categorical"),
-            describe_column("b", mixed[:, 1], families),
-            describe_column("c", mixed[:, 2], families),
-        )
-    )
-    for table, leaves in ((X, binary), (mixed, several)):
-        rows = encode_rows(leaves, table)
-        for products in ("cross", "shared"):
-            graph = RegionGraph(1, 2, sums=2, leaves=2, products=products)
-            chain = start_chain(Key(0), Model(graph, leaves), rows)
-            chain = run_chain(chain, rows, draws=2)
-            Posterior(chain.model, (chain.draws,)).score_samples(table)
+    rng = np.random.default_rng(0)
+    binary = pd.DataFrame(rng.integers(0, 2, size=(60, 4)).astype(bool)).add_prefix("x")
+    mixed = binary.assign(size=rng.gamma(2.0, size=60), kind=rng.choice(list("abc"), 60))
+    short: dict[str, Any] = {"chains": 2, "burn_in": 4, "draws": 2, "n_jobs": 1, "random_state": 0}
+    graphs = [
+        RegionGraph(1, 2, sums=2, leaves=2, products=products) for products in ("cross", "shared")
+    ]
+    estimators = [BayesianSPN(graph=graph, **short) for graph in graphs]
+    for table in (binary, mixed):
+        for estimator in (*estimators, InfiniteSPN(**short)):
+            with warnings.catch_warnings(action="ignore"):
+                estimator.fit(table).score_samples(table)
+
+
+@contextlib.contextmanager
+def time_limit(seconds: float) -> Iterator[None]:
+    """Raise TimeoutError in this block after so many seconds; in the main thread only."""
+
+    def give_up(*_: object) -> None:
+        raise TimeoutError
+
+    before = signal.signal(signal.SIGALRM, give_up)
+    # again after a second, in case that the first one came where errors are ignored
+    signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)
+    try:
+        yield
+    except SystemError as error:
+        # what becomes of it in the midst of calls to compiled code
+        cause = error.__cause__
+        while isinstance(cause, SystemError):
+            cause = cause.__cause__
+        if isinstance(cause, TimeoutError):
+            raise TimeoutError from error
+        raise
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def say(text: str) -> None:

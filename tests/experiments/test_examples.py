@@ -6,9 +6,7 @@ from importlib import import_module
 import pytest
 
 
-@pytest.mark.parametrize(
-    "name", ["anchors", "candidates", "problems", "running", "significance", "timed_fits"]
-)
+@pytest.mark.parametrize("name", ["anchors", "library_fits", "problems", "running", "significance"])
 def test_examples(name):
     failed, tried = doctest.testmod(import_module(name))
     assert tried

@@ -1,25 +1,31 @@
 """What methods are given: tables in original units, resolutions, holes; how they compare."""
 
+import dataclasses
+import math
 import time
-from itertools import count
-from types import SimpleNamespace
+import warnings
 
+import abda
 import anchors
-import candidates
+import cost
 import figure3
 import numpy as np
 import pytest
-import timed_fits
+import table1
+import table2
 from figure3 import impute, punch_holes
+from library_fits import Fit, fit_rows, make_estimator
+from paper_system import PRIORS, choose_by_evidence, paper_grid
 from problems import Problem, find_resolution, resolve, restore_zeros
 from public_data import BINARY_NAMES, MIXED_NAMES
-from running import parse_options
+from running import Outcome, parse_options
 from significance import compare
-from table1 import configure
-from timed_fits import Settings, TimedChain, build_model, choose_by_validation, fit_for
+from sklearn.exceptions import ConvergenceWarning
 
-from bayesspn import Key, RegionGraph, encode_rows
+from bayesspn import BayesianSPN, InfiniteSPN, Key, RegionGraph, encode_rows
 from bayesspn.engine.shards import LocalShards
+from bayesspn.estimators.plans import FitPlan
+from bayesspn.selection.building import Priors, build_model
 from bayesspn.tables import ColumnSchema, Schema
 
 
@@ -91,46 +97,123 @@ def test_holes_are_filled_from_the_nearest_of_few_donors(monkeypatch):
 
 
 def test_imputation_that_takes_too_long_is_told(monkeypatch, twins):
-    table, schema = twins
-    problem = Problem("tiny", table, table[:0], table, schema, (2,) * 4, (0.0,) * 4)
     monkeypatch.setattr(figure3, "IMPUTATION_SECONDS", 0.05)
     monkeypatch.setattr(figure3, "impute", lambda *_: time.sleep(5))
-    options = parse_options("", ("tiny",), 1.0, [])
-    outcome = figure3.run_method(problem, table, "learnspn_knn", 1.0, 0, options)
+    options = parse_options("", ("tiny",), figure3.METHODS, 1.0, [])
+    outcome = figure3.run_method(twins, twins.training, "learnspn_knn", 1.0, 0, options)
     assert outcome.error == "imputation took more than 0 s"
     assert outcome.seconds["imputation"] < 4
 
 
 def test_paper_grid_is_the_papers():
-    grid = candidates.paper_grid()
-    assert len({settings.graph for settings in grid}) == len(grid) == 15
-    for settings in grid:
-        graph = settings.graph
-        assert (settings.alpha, settings.beta, settings.gamma) == (1.0, 10.0, 0.5)
+    grid = paper_grid()
+    assert len(set(grid)) == len(grid) == 15
+    assert PRIORS == {"alpha": 1.0, "beta": 10.0, "gamma": 0.5}
+    for graph in grid:
         assert graph.products == "cross"
         assert graph.leaves >= graph.sums
         assert set(graph.branching) <= {2, 4, 8}
 
 
-def test_other_candidates_are_another_case(twins, monkeypatch):
-    table, schema = twins
-    problem = Problem("tiny", table, table[:0], table, schema, (2,) * 4, (0.0,) * 4)
-    options = parse_options("", ("tiny",), 1.0, [])
-    before = configure(problem, "wide", 1.0, options)
-    assert before == configure(problem, "wide", 1.0, options)
-    one = Settings(RegionGraph(1, 3))
-    monkeypatch.setattr(candidates, "wide_candidates", lambda *_: [one])
-    assert configure(problem, "wide", 1.0, options) != before
+def test_other_limits_and_choices_are_other_cases(monkeypatch):
+    assert table1.configure("ours", 60.0) == {"seconds": 60.0, "call": "BayesianSPN"}
+    assert table1.configure("ours", 60.0) != table1.configure("ours", 600.0)
+    calls = {table1.configure(method, 1.0)["call"] for method in table1.METHODS}
+    assert len(calls) == len(table1.METHODS)
+    before = table1.configure("paper", 1.0)
+    monkeypatch.setattr(table1, "CHOICE", 0.5)
+    assert table1.configure("paper", 1.0) != before
+
+
+def test_plain_call_is_told_nothing_but_its_seconds(twins):
+    for kind in (BayesianSPN, InfiniteSPN):
+        usual = kind().get_params()
+        called = make_estimator(twins, 7.0, 3, kind).get_params()
+        told = {name: value for name, value in called.items() if value is not usual[name]}
+        assert told == {"schema": twins.schema, "time_limit": 7.0, "n_jobs": 1, "random_state": 3}
+
+
+@pytest.fixture
+def calls(monkeypatch):
+    """Estimators and rows that would have been fitted."""
+    made = []
+
+    class Unfitted(Fit):
+        def score_test(self, test):
+            return Outcome({"fit": 0.0}, np.zeros(len(test), dtype=np.float32))
+
+    def note(estimator, rows):
+        made.append((estimator, rows))
+        return Unfitted(estimator, 0.0, False, ())
+
+    for module in (table1, table2, figure3, cost):
+        monkeypatch.setattr(module, "fit_rows", note)
+    return made
+
+
+@pytest.mark.parametrize("method", ["ours", "ours_train", "infinite"])
+def test_table1_gives_plain_calls_their_rows(twins, calls, method):
+    table1.METHODS[method][0](twins, 7.0, 0)
+    ((estimator, rows),) = calls
+    assert type(estimator) is (InfiniteSPN if method == "infinite" else BayesianSPN)
+    assert estimator.time_limit == 7.0
+    expected = twins.train if method == "ours_train" else twins.training
+    np.testing.assert_array_equal(rows, expected)
+
+
+def test_papers_system_sees_train_rows_only_and_runs_one_chain(twins, calls, monkeypatch):
+    seen = []
+
+    def prefer_few_leaves(self, X, **_):
+        seen.append(X)
+        return (-self.graph.leaves, 0.1)
+
+    monkeypatch.setattr(table1, "paper_grid", lambda: paper_grid()[:2])
+    monkeypatch.setattr(BayesianSPN, "log_evidence", prefer_few_leaves)
+    outcome = table1.run_paper(twins, 8.0, 0)
+    ((estimator, rows),) = calls
+    np.testing.assert_array_equal(rows, twins.train)
+    assert estimator.chains == 1
+    assert estimator.graph == paper_grid()[0]
+    assert (estimator.alpha, estimator.beta, estimator.gamma) == (1.0, 10.0, 0.5)
+    assert 2.0 <= estimator.time_limit < 8.0
+    assert [len(table) for table in seen] == [len(twins.train)] * 2
+    assert outcome.details["evidence"] == {"0": (-5, 0.1), "1": (-10, 0.1)}
+
+
+@pytest.mark.parametrize("method", ["ours", "paper"])
+def test_figure3_gives_ours_the_holes(twins, calls, method):
+    options = parse_options("", ("tiny",), figure3.METHODS, 5.0, [])
+    holes = punch_holes(twins.training, "cells", 0.5, 0)
+    figure3.run_method(twins, holes, method, 5.0, 0, options)
+    ((estimator, rows),) = calls
+    assert rows is holes
+    assert estimator.time_limit == 5.0
+    if method == "paper":
+        assert estimator.graph == RegionGraph(1, 2, sums=5, leaves=5)
+        assert (estimator.alpha, estimator.chains) == (1.0, 1)
+    else:
+        assert (estimator.graph, estimator.chains) == ("auto", "auto")
+
+
+def test_cost_is_a_fresh_call_for_every_budget(twins, calls):
+    assert cost.budgets(10.0) == [2.0, 5.0, 10.0]
+    outcome = cost.run_method(twins, 5.0, 0)
+    assert calls[0][0].time_limit == 5.0
+    assert outcome.checkpoints == [(0.0, 0.0)]
 
 
 def test_anchors_are_whole():
-    table1, later = anchors.read_figures("table1"), anchors.read_figures("later")
-    assert set(table1) == set(later) == set(BINARY_NAMES)
+    published_2019, later = anchors.read_figures("table1"), anchors.read_figures("later")
+    assert set(published_2019) == set(later) == set(BINARY_NAMES)
     assert set(anchors.read_figures("table2")) == set(MIXED_NAMES)
     assert len(anchors.read_missing()) == 60
     assert anchors.best_of_paper("accidents") == -33.89
+    assert sum(anchors.MIXTURE in row for row in later.values()) == 19
+    assert sum(anchors.MIXTURES in row for row in later.values()) == 15
     for name, row in later.items():
-        others = [value for column, value in (row | table1[name]).items()]
+        published = (row | published_2019[name]).items()
+        others = [round(value, 2) for column, value in published if column != anchors.MIXTURES]
         assert row["best_tractable_any"] == max(others) or name == "pumsb_star"
 
 
@@ -158,89 +241,92 @@ def twins():
     table = np.hstack([left, left, right, right]).astype(np.float64)
     table[rng.random(table.shape) < 0.05] = np.nan
     columns = tuple(ColumnSchema(f"x{k}", "category", ("bernoulli",), (0, 1)) for k in range(4))
-    return table, Schema(columns)
+    parts = (table[:80], table[80:110], table[110:])
+    return Problem("tiny", *parts, Schema(columns), (2,) * 4, (0.0,) * 4)
 
 
-@pytest.fixture
-def clock(monkeypatch):
-    """Time that passes by a millisecond whenever it is looked at, whatever else runs here."""
-    ticks = count()
-    monkeypatch.setattr(timed_fits, "time", SimpleNamespace(perf_counter=lambda: next(ticks) / 1e3))
+@pytest.fixture(scope="module")
+def fitted(twins):
+    short = {"chains": 2, "burn_in": 30, "draws": 4, "thin": 2}
+    return fit_rows(make_estimator(twins, None, 0, **short), twins.training)
 
 
-@pytest.mark.usefixtures("clock")
-def test_timed_fit_keeps_later_draws_and_learns(twins):
-    table, schema = twins
-    settings = Settings(RegionGraph(1, 2, leaves=3))
-    fit = fit_for(0.6, settings, schema, table, chains=2, seed=0, draws=5)
-    assert len(fit.sweeps) == 2
-    assert all(250 < sweeps <= 300 for sweeps in fit.sweeps)
-    assert all(1 <= len(draws) <= 5 for draws in fit.posterior.draws)
-    scores = fit.posterior.score_samples(np.array([[0.0, 0, 1, 1], [0, 1, 0, 1]]))
-    assert scores[0] > scores[1] + 2
+def test_line_keeps_what_the_fit_did(twins, fitted):
+    outcome = fitted.score_test(twins.test)
+    model, details = fitted.model, outcome.details
+    np.testing.assert_allclose(outcome.scores, fitted.score(twins.test), rtol=1e-6)
+    assert FitPlan.from_json(details["plan"]) == model.plan_
+    assert (details["plan"]["chains"], details["plan"]["draws"]) == (2, 4)
+    assert details["mishaps"] == []
+    assert details["edges"] > 4
+    rate = 1000 * outcome.seconds["score"] / len(twins.test)
+    assert details["seconds_per_1000_rows"] == pytest.approx(rate, rel=0.1, abs=1e-3)
+    each = model.posterior_.score_draws(twins.test).reshape(2, 4, -1)
+    alone = (np.logaddexp.reduce(each, axis=1) - math.log(4)).mean(axis=1)
+    np.testing.assert_allclose(details["chain_means"], alone)
 
 
-@pytest.mark.usefixtures("clock")
-def test_number_of_chains_by_their_speed(twins, monkeypatch):
-    table, schema = twins
-    settings = Settings(RegionGraph(1, 2, leaves=3))
-    chains = {}
-    for sweeps in (1, 40, 10**6):
-        monkeypatch.setattr(timed_fits, "_SWEEPS", sweeps)
-        chains[sweeps] = fit_for(0.4, settings, schema, table, seed=0).sweeps
-    assert [len(sweeps) for sweeps in chains.values()] == [64, 10, 2]
-    # the chain that told the speed goes on, and has its share
-    first, second = chains[10**6]
-    assert abs(first - second) < 10
+def test_warnings_of_a_fit_are_kept(twins, monkeypatch):
+    def fit(self, X):
+        warnings.warn("no", ConvergenceWarning, stacklevel=1)
+        warnings.warn("odd", RuntimeWarning, stacklevel=1)
+
+    monkeypatch.setattr(BayesianSPN, "fit", fit)
+    noted = fit_rows(make_estimator(twins, 1.0, 0), twins.training)
+    assert noted.warned
+    assert noted.mishaps == ("RuntimeWarning: odd",)
 
 
-@pytest.mark.usefixtures("clock")
-def test_choice_by_valid_rows_finds_the_graph_that_can(twins):
-    # a graph without a second leaf says that columns are independent
-    table, schema = twins
-    able, unable = (Settings(RegionGraph(1, 2, leaves=leaves)) for leaves in (4, 1))
-    chosen, scores = choose_by_validation(
-        1.0, [unable, able, unable], schema, table[:100], table[100:], seed=0
-    )
-    assert chosen is able
-    assert scores[able.name] > scores[unable.name] + 0.5
+def test_continuous_columns_are_scored_alone(twins):
+    problem = dataclasses.replace(twins, categories=(2, 0, 2, 0))
+    seen = []
+
+    def score(rows):
+        seen.append(rows)
+        return np.full(len(rows), -2.0)
+
+    assert table2.score_continuous(score, problem) == -2.0
+    np.testing.assert_array_equal(seen[0][:, [1, 3]], twins.test[:, [1, 3]])
+    assert np.isnan(seen[0][:, [0, 2]]).all()
+    assert table2.score_continuous(score, twins) is None
 
 
 def test_fixed_structure_stays(twins):
-    table, schema = twins
-    settings = Settings(RegionGraph(1, 2, leaves=3), fixed=True)
-    model = build_model(settings, schema, table)
-    shards = LocalShards(encode_rows(model.leaves, table))
-    chain = TimedChain(model, shards, Key(0), fixed=True)
-    before = chain.draws()[0].scope.y
-    chain.run(chain.seconds + 0.2)
-    for state in chain.draws():
+    graph = RegionGraph(1, 2, leaves=3)
+    model = build_model(graph, Priors(), twins.schema, twins.training)
+    shards = LocalShards(encode_rows(model.leaves, twins.training))
+    before = abda.start_state(Key(0), model, shards).scope.y
+    draws = abda.run_fixed_chain(Key(0), model, shards, 0.3)
+    assert 1 <= len(draws) <= abda.DRAWS
+    for state in draws:
         for old, new in zip(before, state.scope.y, strict=True):
             np.testing.assert_array_equal(old, new)
-        assert sum(counts.sum() for counts in state.edge_counts[:1]) == len(table)
+        assert sum(counts.sum() for counts in state.edge_counts[:1]) == len(twins.training)
 
 
-def test_draws_are_evenly_spaced_and_of_the_later_half(twins, monkeypatch):
-    table, schema = twins
-    model = build_model(Settings(RegionGraph(1, 2, leaves=2)), schema, table)
-    chain = TimedChain(model, LocalShards(encode_rows(model.leaves, table)), Key(0))
-    monkeypatch.setattr(chain, "_sweep_once", lambda key, sweep, *_: (sweep, None))
-    for _ in range(1_000):
-        chain._step()
-    draws = chain.draws(10)
-    assert 5 <= len(draws) <= 10
-    assert min(draws) > 500
+def test_draws_of_fixed_chains_are_evenly_spaced_and_of_the_later_half():
+    kept = [(sweep, sweep) for sweep in range(20, 1_001, 20)]
+    draws = abda.thin_later_half(kept, 1_000)
+    assert 5 <= len(draws) <= abda.DRAWS
+    assert draws[0] > 500
+    assert draws[-1] == 1_000
     assert len(set(np.diff(draws))) == 1
 
 
+def test_abda_learns_and_tells_its_chains(twins, monkeypatch):
+    monkeypatch.setattr(abda, "CHAINS", 2)
+    outcome = table2.run_method(twins, "abda", 0.4, 0)
+    assert len(outcome.details["chain_means"]) == 2
+    assert outcome.scores.mean() > 4 * math.log(0.5) + 0.5  # columns are not independent
+
+
 def test_choice_by_evidence_stops_in_time_and_says_so(twins):
-    table, schema = twins
-    grid = candidates.paper_grid()
+    grid = paper_grid()
     # compiled code must not be interrupted while it is loaded
-    whole = candidates.choose_by_evidence(100.0, grid[:1], schema, table, seed=0)
+    whole = choose_by_evidence(100.0, grid[:1], twins, seed=0)
     assert list(whole.evidence) == ["0"]
-    assert whole.rows == len(table)
-    choice = candidates.choose_by_evidence(0.01, grid, schema, table, seed=0)
+    assert whole.rows == len(twins.train)
+    choice = choose_by_evidence(0.01, grid, twins, seed=0)
     assert choice.evidence == {}
-    assert choice.settings.graph == RegionGraph(1, 2, sums=5, leaves=5)  # the smallest
+    assert choice.graph == RegionGraph(1, 2, sums=5, leaves=5)  # the smallest
     assert choice.seconds < 5

@@ -109,11 +109,12 @@ def test_stopped_run_goes_on(tmp_path):
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_data_sets_run_side_by_side_on_a_core_each(tmp_path, capsys, jobs):
     names = ("a", "b", "c")
-    options = parse_options("", names, 1.0, ["--results", str(tmp_path), "--jobs", jobs])
+    arguments = ["--results", str(tmp_path), "--jobs", jobs]
+    options = parse_options("", names, ("wide",), 1.0, arguments)
     before = numba.get_num_threads()
     try:
-        assert run_sets("table1", names, count_threads, options) == (3, 0, 0)
-        assert run_sets("table1", names, count_threads, options) == (0, 0, 3)
+        assert run_sets("table1", names, count_threads, options, 30.0) == (3, 0, 0)
+        assert run_sets("table1", names, count_threads, options, 30.0) == (0, 0, 3)
     finally:
         numba.set_num_threads(before)
     found = list(options.store("table1"))
@@ -121,7 +122,9 @@ def test_data_sets_run_side_by_side_on_a_core_each(tmp_path, capsys, jobs):
     assert all(result.mean == 1.0 for result in found)
     if jobs == "2" and len(results.usable_cores()) > 1:
         assert all(result.machine["cores"] == 1 for result in found)
-    assert "0 run (0 failed), 3 there already" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "0 run (0 failed), 3 there already" in told
+    assert f"add up to {'90.0 s' if jobs == '1' else '60.0 s'} at most" in told
 
 
 def test_errors_and_scores_that_are_not_finite_fail(tmp_path):
@@ -142,14 +145,21 @@ def test_errors_and_scores_that_are_not_finite_fail(tmp_path):
 def test_options(tmp_path, monkeypatch):
     monkeypatch.setenv("RIVALS", str(tmp_path))
     names = ("a", "b", "c", "d")
-    usual = parse_options("", names, 100.0, [])
+    methods = ("x", "y", "z")
+    usual = parse_options("", names, methods, 100.0, [])
     assert isinstance(usual, Options)
     assert (usual.names, usual.seconds, usual.rivals) == (names, 100.0, tmp_path)
+    assert parse_options("", names, methods, 100.0, ["--seconds", "60"]).seconds == 60.0
+    with pytest.raises(SystemExit):
+        parse_options("", names, methods, 100.0, ["--method", "w"])
+    # ten minutes of two cores for four data sets with three methods each
     two = ["--quick", "--jobs", "2"]
-    quick = parse_options("", names, 100.0, [*two, "--only", "c", "--method", "x"])
-    assert (quick.names, quick.seconds) == (("c",), 300.0)
+    quick = parse_options("", names, methods, 100.0, [*two, "--only", "c", "--method", "x"])
+    assert (quick.names, quick.seconds) == (("c",), 100.0)
     assert quick.wants("x")
     assert not quick.wants("y")
     assert quick.store("table1").path.name == "table1-quick.jsonl"
-    few = parse_options("", names, 100.0, two, quick_names=("b",))
-    assert (few.names, few.seconds) == (("b",), 600.0)
+    few = parse_options("", names, methods, 100.0, two, quick_names=("b",), cases=2)
+    assert (few.names, few.seconds) == (("b",), 100.0)
+    few = parse_options("", names, methods, 100.0, two, cases=4)
+    assert few.seconds == 25.0
