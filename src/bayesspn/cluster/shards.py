@@ -12,6 +12,7 @@ from bayesspn.cluster.messages import pack_circuit
 from bayesspn.cluster.worker import add_totals
 from bayesspn.cluster.workers import Workers, call_alike
 from bayesspn.engine.row_sums import Address, RowSums, add_row_sums, from_fixed_point
+from bayesspn.engine.shards import choose_rows
 from bayesspn.leaves.columns import Leaves
 from bayesspn.model.circuit import Circuit
 from bayesspn.rows.codebook import Codebook, build_codebook, merge_digests
@@ -105,6 +106,13 @@ class WorkerShards:
         for shard, part in enumerate(self._workers.call("values", wanted)):
             values[holder == shard] = part
         return values
+
+    def draw_ids(self, rng: np.random.Generator, most: int) -> IntArray:
+        """Numbers of so many different rows, or of all if there are fewer; shape (rows,)."""
+        places = rng.choice(self.n_rows, size=min(most, self.n_rows), replace=False)
+        if self._sampled_rows is None:
+            return places
+        return np.flatnonzero(choose_rows(np.arange(self._ends[-1]), self._share))[places]
 
     def cell_hashes(self) -> HashArray:
         """Hash of the cells of every column, whoever holds them; shape (columns,)."""

@@ -25,7 +25,7 @@ RowPass = Callable[[Circuit, EncodedRows, Address], RowSums]
 
 
 class Shards(Protocol):
-    """A table in parts. Row numbers run from 0 to ``n_rows − 1``."""
+    """A table in parts, or some of its rows. Those of a whole table have numbers from 0 on."""
 
     @property
     def codebook(self) -> Codebook:
@@ -43,6 +43,9 @@ class Shards(Protocol):
 
     def values(self, row_ids: IntArray) -> Array:
         """Values of some rows, NaN where missing; shape (row_ids, columns)."""
+
+    def draw_ids(self, rng: np.random.Generator, most: int) -> IntArray:
+        """Numbers of so many different rows, or of all if there are fewer; shape (rows,)."""
 
     def cell_hashes(self) -> HashArray:
         """Hash of the cells of every column, the same for any split; shape (columns,)."""
@@ -93,6 +96,11 @@ class LocalShards:
     def values(self, row_ids: IntArray) -> Array:
         """Values of some rows, NaN where missing; shape (row_ids, columns)."""
         return self.rows.values(row_ids)
+
+    def draw_ids(self, rng: np.random.Generator, most: int) -> IntArray:
+        """Numbers of so many different rows, or of all if there are fewer; shape (rows,)."""
+        places = rng.choice(self.n_rows, size=min(most, self.n_rows), replace=False)
+        return self.rows.sorted_ids[0][places]
 
     def cell_hashes(self) -> HashArray:
         """Hash of the cells of every column, the same for any split; shape (columns,)."""

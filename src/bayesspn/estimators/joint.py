@@ -34,7 +34,7 @@ from bayesspn.estimators.plans import (
     plan_lengths,
 )
 from bayesspn.estimators.settling import log_likelihood_rhat, measure_settling, warn_if_unsettled
-from bayesspn.estimators.starting import find_start
+from bayesspn.estimators.starting import find_start, fit_warm_up
 from bayesspn.estimators.training import MemoryTable, TrainingTable, opened_table
 from bayesspn.files.checkpoints import Checkpoint, saved_start
 from bayesspn.files.estimators import save_estimator
@@ -161,6 +161,9 @@ class JointEstimator(Diagnosed, BaseEstimator):
             self.__dict__.update(found)
         model = build_model(graph, Priors.of(self), table.schema, table.sample)
         rows = table.encode(model.leaves)
+        if clock is not None and saved is None and not hasattr(self, "comparison_"):
+            # where graphs were compared, it was with how long chains take in mind
+            warm = fit_warm_up(warm, model, rows, seed, clock)
         cost = estimate_seconds(graph, table.shape[0], table.sample)
         self._sample(model, rows, seed, warm, cost, clock=clock, checkpoint=self.checkpoint)
         self.graph_ = graph

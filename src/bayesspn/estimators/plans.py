@@ -47,6 +47,9 @@ _DRAWING_SHARE = 0.4
 RACE_SHARE = 0.2
 BURN_IN_SHARE = 0.8
 
+#: Share of what is left of a time limit that the warm-up of one chain may take.
+WARM_UP_SHARE = 0.15
+
 #: Sweeps of all rows that there must be time for, of all chains together.
 LEAST_SWEEPS = 100
 

@@ -3,28 +3,38 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import pandas as pd
 
+from bayesspn.engine.shards import Shards, as_shards
 from bayesspn.estimators.fitting import Clock
 from bayesspn.estimators.plans import (
     LEAST_SWEEPS,
     RACE_SHARE,
+    WARM_UP_SHARE,
     compares_graphs,
     estimate_race,
     plan_warm_up,
 )
 from bayesspn.estimators.training import TrainingTable
 from bayesspn.graphs import RegionGraph
-from bayesspn.inference.starts.choices import START_NAMES
+from bayesspn.inference.starts.choices import START_NAMES, start_state
+from bayesspn.inference.sweep import draw_sweep
 from bayesspn.inference.warm_up import WarmUp
+from bayesspn.model.generative import Model
+from bayesspn.numerics.random_numbers import Key
+from bayesspn.rows.encoded import EncodedRows
 from bayesspn.selection.building import Priors, TableModels
 from bayesspn.selection.candidates import default_candidates
 from bayesspn.selection.defaults import choose_graph, default_graphs
 from bayesspn.selection.race import FEWEST_ROWS, race_graphs, sample_rows
 from bayesspn.selection.successive_halving import rank_graphs
+
+#: Sweeps that the pace of a warm-up is read off.
+_TIMED_SWEEPS = 2
 
 #: Graphs are compared unless that would take so many times its share of a time limit.
 _MOST_SHARES = 3.0
@@ -90,6 +100,27 @@ def find_start(
             progress=estimator.progress,
         )
     return Found(graph, plan_warm_up(given, shape[0], starts), tables)
+
+
+def fit_warm_up(
+    warm: WarmUp, model: Model, rows: EncodedRows | Shards, seed: int, clock: Clock
+) -> WarmUp:
+    """Shorten a warm-up that would take too much of a time limit, by the pace of this machine."""
+    shards, key = as_shards(rows), Key(seed).aside(len(warm.starts) + 1)
+    few = shards.sampled(warm.samples[0][0]) if warm.samples else shards
+    begun = time.monotonic()
+    state = start_state(key, model, shards, warm.starts[0])
+    starts = len(warm.starts) * (time.monotonic() - begun)
+    state, _ = draw_sweep(key, 1, model, few, state)
+    begun = time.monotonic()
+    for sweep in range(2, 2 + _TIMED_SWEEPS):
+        state, _ = draw_sweep(key, sweep, model, few, state)
+    pace = (time.monotonic() - begun) / _TIMED_SWEEPS
+    trials = warm.sweeps - sum(sweeps for _, sweeps in warm.samples)
+    grown = sum(sweeps * rows / few.n_rows for rows, sweeps in warm.samples)
+    room = WARM_UP_SHARE * clock.left() - starts
+    share = max(0.0, room / (pace * (trials + grown) or 1.0))
+    return warm if share >= 1.0 else warm.shortened(share)
 
 
 def _too_late(table: TrainingTable, seed: int, clock: Clock) -> bool:

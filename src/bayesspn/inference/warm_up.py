@@ -70,6 +70,22 @@ class WarmUp:
         trials = len(self.starts) * self.trial_sweeps if len(self.starts) > 1 else 0
         return trials + sum(sweeps for _, sweeps in self.samples)
 
+    def shortened(self, share: float) -> WarmUp:
+        """A share of the sweeps; without trials if they would be too short to compare starts.
+
+        Examples
+        --------
+        >>> WarmUp(("clustered", "spread"), samples=[(4000, 60)]).shortened(0.5)
+        WarmUp(starts=('clustered', 'spread'), trial_sweeps=10, samples=((4000, 30),))
+        >>> WarmUp(("clustered", "spread")).shortened(0.1)
+        WarmUp(starts=('clustered',), trial_sweeps=20, samples=())
+        """
+        samples = tuple((rows, max(1, int(share * sweeps))) for rows, sweeps in self.samples)
+        trial = int(share * self.trial_sweeps)
+        if trial < _JUDGED_SWEEPS:
+            return WarmUp(self.starts[:1], self.trial_sweeps, samples)
+        return WarmUp(self.starts, trial, samples)
+
 
 def plan_samples(rows: int) -> tuple[tuple[int, int], ...]:
     """Rows and sweeps of the samples of a table with so many rows.

@@ -84,7 +84,7 @@ def _move_rows(
 ) -> tuple[Scope, RowSums]:
     """The rows one after the other, each with probabilities given all others."""
     rng = key.generator(sweep, Stream.ROWS)
-    row_ids = rng.choice(shards.n_rows, size=min(_ROWS, shards.n_rows), replace=False)
+    row_ids = shards.draw_ids(rng, _ROWS)
     values = shards.values(row_ids)
     scope, total = circuit.scope, sums.fixed_log_likelihood
     for number, row in zip(row_ids, values, strict=True):
