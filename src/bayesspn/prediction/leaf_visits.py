@@ -15,8 +15,10 @@ from numpy.typing import NDArray
 
 from bayesspn.arrays import Array, BoolArray
 from bayesspn.engine.compiled import lay_out
+from bayesspn.engine.kernels import visits as visits_kernel
 from bayesspn.engine.kernels.visits import Cells, SumWeights, visit_leaves
 from bayesspn.graphs import RegionGraph
+from bayesspn.numerics.compilation import announce_compilation
 from bayesspn.numerics.threads import map_in_threads, run_tasks
 from bayesspn.prediction.stacked import StackedCircuits
 
@@ -92,6 +94,7 @@ def leaf_visits(circuits: StackedCircuits, known: KnownCells, column: int) -> tu
     scores : ndarray of shape (draws, rows)
         Log densities of what is known.
     """
+    announce_compilation(visits_kernel.__file__, "visit_leaves")
     graph, rows = circuits.graph, len(known.numbers)
     geometry = lay_out(graph)
     visits = np.empty((circuits.n_draws, rows, graph.n_paths * graph.leaves))

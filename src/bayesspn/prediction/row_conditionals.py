@@ -226,11 +226,12 @@ class RowConditionals:
 
     def _read(self, column: int, weights: Array, table: Array, levels: Array) -> Array:
         """Quantiles of mixtures of leaves of some draws together; (rows, levels)."""
-        coarse = sum(w @ t.T for w, t in zip(weights, table.sum(axis=2), strict=True))
+        cells, rows = self._fine_cells(column), weights.shape[1]
 
-        def within(block: IntArray) -> Array:
-            masses = np.empty((len(block), table.shape[2]))
-            run_tasks(mix_cells, len(block), weights, table, block, masses)
-            return masses
+        def mix(masses: Array, block: IntArray) -> Array:
+            mixed = np.empty((rows, masses.shape[2]))
+            run_tasks(mix_cells, rows, weights, masses, block, mixed)
+            return mixed
 
-        return read_quantiles(self._fine_cells(column), np.asarray(coarse), within, levels)
+        coarse = mix(table.sum(axis=2)[:, None], np.zeros(rows, dtype=np.int64))
+        return read_quantiles(cells, coarse, lambda block: mix(table, block), levels)
