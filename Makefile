@@ -9,8 +9,7 @@ OLDEST := .oldest
 
 .PHONY: demo compiled test test-long test-oldest package fuzz mutants lint docs transcript pictures \
 	choose-graphs bench bench-scoring bench-rows bench-small bench-growth bench-quality bench-imputation \
-	bench-scaling \
-	table1 table2 figure3 cost plain recovery honesty rivals results sense clean
+	bench-scaling table1 table2 figure3 cost plain recovery honesty rivals results sense clean
 
 $(READY): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
