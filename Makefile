@@ -8,8 +8,8 @@ RIVALS ?= .rivals
 OLDEST := .oldest
 
 .PHONY: demo compiled test test-long test-oldest package fuzz mutants lint docs transcript pictures \
-	choose-graphs bench bench-scoring bench-small bench-growth bench-quality bench-imputation bench-scaling \
-	table1 table2 figure3 cost plain supervised recovery honesty rivals results sense clean
+	choose-graphs bench bench-scoring bench-rows bench-small bench-growth bench-quality bench-imputation \
+	bench-scaling table1 table2 figure3 cost plain supervised recovery honesty rivals results sense clean
 
 $(READY): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -134,6 +134,9 @@ $(RIVALS)/spflow/.ready: $(READY)
 
 bench-scoring: $(READY) $(RIVALS)/spflow/.ready
 	$(BIN)/python bench/scoring.py $(if $(DATA),--data $(DATA))
+
+bench-rows: $(READY)
+	$(BIN)/python bench/rows.py $(if $(DATA),--data $(DATA))
 
 # BEFORE=PATH/TO/OLD/src measures another version in the same run
 bench-small: $(READY)

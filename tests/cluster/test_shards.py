@@ -99,6 +99,8 @@ def test_samples_of_rows_do_not_depend_on_shards():
         held = hold(LocalWorkers(shards))
         assert held.sampled(100).n_rows == whole.sampled(100).n_rows
         assert held.n_rows == len(X)
+        drawn = (one.sampled(100).draw_ids(np.random.default_rng(0), 20) for one in (held, whole))
+        np.testing.assert_array_equal(*drawn)
         found = warm_up(Key(4), MODELS["finite"], held, plan)
         for a, b in zip(arrays_of(found), arrays_of(expected), strict=True):
             np.testing.assert_array_equal(a, b)

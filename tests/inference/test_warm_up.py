@@ -73,6 +73,25 @@ def test_samples_do_not_depend_on_the_split():
     assert choose_rows(np.arange(10_000), 0.3).mean() == pytest.approx(0.3, abs=0.02)
 
 
+def test_samples_are_asked_for_rows_that_they_have():
+    """Rows of a sample keep their numbers, by which their random numbers are addressed."""
+    sample = SHARDS.sampled(100)
+    kept = set(np.flatnonzero(choose_rows(np.arange(400), 0.25)).tolist())
+    ids = sample.draw_ids(np.random.default_rng(0), 30)
+    assert len(set(ids.tolist())) == 30
+    assert set(ids.tolist()) <= kept
+    np.testing.assert_array_equal(sample.values(ids), SHARDS.values(ids))
+    assert set(sample.draw_ids(np.random.default_rng(0), 1_000).tolist()) == kept
+
+
+def test_components_keep_their_rows_while_samples_grow():
+    """An infinite mixture moves single rows: taking away another row than it adds leaves debts."""
+    model = Model(RegionGraph(1, 2, leaves=3, products="shared"), LEAVES, concentration=1.0)
+    state = warm_up(Key(2), model, SHARDS, WarmUp(samples=((100, 25),)))
+    assert all((counts >= 0).all() for counts in state.edge_counts)
+    assert state.edge_counts[0].sum() == SHARDS.sampled(100).n_rows
+
+
 def test_plans_grow_with_the_rows():
     assert plan_samples(8_000) == ()
     for rows in (8_001, 50_000, 10**6, 10**8):

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bayesspn.arrays import Array
+from bayesspn.arrays import Array, IntArray
 from bayesspn.prediction.cells import cut_cells
 from bayesspn.prediction.conditionals import ConditionalCircuits
 from bayesspn.prediction.stacked import StackedCircuits
@@ -92,7 +92,7 @@ def _split(circuits: StackedCircuits, column: int, weights: Array, cuts: Array) 
 
 
 def read_quantiles(
-    cells: FineCells, coarse: Array, within: Callable[[Array], Array], levels: Array
+    cells: FineCells, coarse: Array, within: Callable[[IntArray], Array], levels: Array
 ) -> Array:
     """Quantiles of distributions over fine cells, by straight lines within a cell.
 

@@ -2,7 +2,7 @@
 
 The counterpart of `bayesspn.prediction.conditionals`, which has one piece of evidence at a time:
 probabilities and means by the compiled engine (`bayesspn.prediction.indicators`), distributions by
-the passes of single draws.
+compiled passes of single draws (`bayesspn.prediction.leaf_visits`).
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from bayesspn.arrays import Array, BoolArray
-from bayesspn.numerics.threads import map_in_threads
+from bayesspn.arrays import Array, BoolArray, IntArray
+from bayesspn.engine.kernels.mixed_cells import mix_cells
+from bayesspn.numerics.threads import run_tasks
 from bayesspn.prediction.conditionals import ConditionalCircuits
 from bayesspn.prediction.fine_cells import FineCells, fine_cells, read_quantiles
 from bayesspn.prediction.indicators import Indicator, score_with
-from bayesspn.prediction.passes import evaluate
+from bayesspn.prediction.leaf_visits import leaf_visits, number_cells
 from bayesspn.prediction.posterior import DRAWN_SEED, Posterior
 from bayesspn.prediction.row_averages import weights_of_draws
 from bayesspn.prediction.stacked import StackedCircuits
@@ -168,39 +169,39 @@ class RowConditionals:
             scale,
         )
 
-    def leaf_weights(self, column: int) -> Array:
-        """Weights of a column's leaves, its own cell of the row aside; (draws, rows, leaves).
+    def leaf_weights(self, column: int) -> tuple[Array, Array]:
+        """Weights of a column's leaves, its own cell of the row aside, and log densities.
 
-        Leaves of all paths stand side by side. Zeros for draws under which a row is impossible.
+        Parameters
+        ----------
+        column : int
+            Not given exactly.
+
+        Returns
+        -------
+        weights : ndarray of shape (draws, rows, leaves)
+            Leaves of all paths stand side by side. Zeros for draws under which a row is impossible.
+        log_evidence : ndarray of shape (draws, rows)
+            What the method of that name says with this column left out.
         """
         X, possible = self._known
         X = X.copy()
         X[:, column] = np.nan
-        circuits = self.circuits
         sets = {
-            other: circuits.log_mass(other, known)[None]
+            other: self.circuits.log_mass(other, known)
             for other, known in self.given.items()
             if isinstance(known, ValueSet)
         }
+        weights, scores = leaf_visits(self.circuits, number_cells(X, sets), column)
+        weights[:, ~possible], scores[:, ~possible] = 0.0, -np.inf
+        return weights, scores
 
-        def ask(draw: int) -> Array:
-            circuit = circuits.draw(draw)
-            factors = {
-                other: np.where(
-                    np.isnan(X[:, other])[:, None, None, None], logs[:, draw, None], 0.0
-                )
-                for other, logs in sets.items()
-            }
-            visits = evaluate(circuit, X, factors).visits()[0][circuit.leaf_regions[0, column]]
-            return np.moveaxis(visits, 1, 0).reshape(len(X), -1)
+    def _fine_cells(self, column: int) -> FineCells:
+        return fine_cells(self.posterior.predictive, column)
 
-        found = np.stack(list(map_in_threads(ask, list(range(circuits.n_draws)))))
-        found[:, ~possible] = 0.0
-        return found
-
-    def _cell_masses(self, column: int, cells: FineCells) -> Array:
+    def _fine_table(self, column: int) -> Array:
         """Probabilities of fine cells under every leaf; (draws, blocks, cells, leaves)."""
-        circuits = self.circuits
+        circuits, cells = self.circuits, self._fine_cells(column)
 
         def tabulate() -> Array:
             conditional = ConditionalCircuits(circuits, self.given)
@@ -212,32 +213,25 @@ class RowConditionals:
 
     def quantiles(self, column: int, levels: Array) -> Array:
         """Quantiles of a column over all draws, its own cell of the row aside; (rows, levels)."""
-        weights = self.leaf_weights(column)
-        weights *= weights_of_draws(self.log_evidence((column,)))[:, :, None]
-        cells = fine_cells(self.posterior.predictive, column)
-        table = self._cell_masses(column, cells)
-        coarse = np.einsum("drm,dbm->rb", weights, table.sum(axis=2), optimize=True)
-
-        def within(block: Array) -> Array:
-            total = np.zeros((len(block), table.shape[2]))
-            for draw in range(len(weights)):
-                total += np.einsum("rcm,rm->rc", table[draw, block], weights[draw], optimize=True)
-            return total
-
-        return read_quantiles(cells, coarse, within, levels)
+        weights, log_evidence = self.leaf_weights(column)
+        weights *= weights_of_draws(log_evidence)[:, :, None]
+        return self._read(column, weights, self._fine_table(column), levels)
 
     def quantiles_of_draws(self, column: int, levels: Array) -> Array:
         """The same under every draw; (draws, rows, levels)."""
-        weights = self.leaf_weights(column)
-        cells = fine_cells(self.posterior.predictive, column)
-        table = self._cell_masses(column, cells)
+        weights, _ = self.leaf_weights(column)
+        table = self._fine_table(column)
+        each = (slice(draw, draw + 1) for draw in range(len(weights)))
+        return np.stack([self._read(column, weights[d], table[d], levels) for d in each])
 
-        def ask(draw: int) -> Array:
-            own = weights[draw]
+    def _read(self, column: int, weights: Array, table: Array, levels: Array) -> Array:
+        """Quantiles of mixtures of leaves of some draws together; (rows, levels)."""
+        cells, rows = self._fine_cells(column), weights.shape[1]
 
-            def within(block: Array) -> Array:
-                return np.einsum("rcm,rm->rc", table[draw, block], own, optimize=True)
+        def mix(masses: Array, block: IntArray) -> Array:
+            mixed = np.empty((rows, masses.shape[2]))
+            run_tasks(mix_cells, rows, weights, masses, block, mixed)
+            return mixed
 
-            return read_quantiles(cells, own @ table[draw].sum(axis=1).T, within, levels)
-
-        return np.stack(list(map_in_threads(ask, list(range(len(weights))))))
+        coarse = mix(table.sum(axis=2)[:, None], np.zeros(rows, dtype=np.int64))
+        return read_quantiles(cells, coarse, lambda block: mix(table, block), levels)

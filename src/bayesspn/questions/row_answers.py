@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from bayesspn.arrays import Array
+from bayesspn.prediction.leaf_visits import rows_together
 from bayesspn.prediction.posterior import DRAWN_SEED
 from bayesspn.prediction.row_conditionals import RowConditionals
 from bayesspn.prediction.value_sets import ValueSet, include_exclude
@@ -30,9 +31,8 @@ from bayesspn.tables import Schema, decode
 from bayesspn.tables.cells import shorten
 from bayesspn.tables.schema import ColumnSchema
 
-#: Rows that are answered together, which bounds memory: by the engine, and by passes of draws.
+#: Rows that are answered together by the engine, which bounds memory.
 _SCORED_TOGETHER = 16_384
-_PASSED_TOGETHER = 512
 
 #: What tables have, of whatever library, and conditions have not.
 _TABLE_MARKS = ("__array__", "__dataframe__", "__arrow_c_stream__", "columns")
@@ -169,8 +169,9 @@ def quantiles_of_rows(
         return (exact,) if interval is None else (exact,) * 3
     empty = np.empty((0, len(levels)))
     parts: list[tuple[Array, ...]] = [(empty,) if interval is None else (empty,) * 3]
-    for start in range(0, len(values), _PASSED_TOGETHER):
-        rows = _rows(view, values[start : start + _PASSED_TOGETHER])
+    together = rows_together(view.posterior.thinned.predictive.graph, values.shape[1])
+    for start in range(0, len(values), together):
+        rows = _rows(view, values[start : start + together])
         part: tuple[Array, ...] = (rows.quantiles(position, levels),)
         if interval is not None:
             part += spread_rows(rows.with_drawn().quantiles_of_draws(position, levels), interval)
