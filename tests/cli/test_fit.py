@@ -25,6 +25,36 @@ def test_the_model_is_that_of_the_estimator(run, name, model, table):
     np.testing.assert_array_equal(load("new.bspn").score_samples(table), model.score_samples(table))
 
 
+def test_a_changed_table_is_learned_on(run, table, tmp_path):
+    run("fit", "@t.csv", "-o", "old.bspn", *SHORT)
+    changed = table.drop(columns="ill").iloc[:60].assign(tall=table["age"] % 2 == 0)
+    changed.to_csv("changed.csv", index=False)
+    short = [*SHORT[2:], "--quiet"]
+    result = run("refit", "old.bspn", "changed.csv", "-o", "new.bspn", *short)
+    assert "'tall' of changed.csv left out" in result.stderr
+    fitted = load("new.bspn")
+    assert fitted.schema_.names == ("sex", "age", "income", "job")
+    assert fitted.posterior_.draws[0][0].edge_counts[0].sum() == 60
+    columns = ["--columns", "age,tall"]
+    run("refit", "old.bspn", "changed.csv", "-o", "new.bspn", "--force", *columns, *short)
+    assert load("new.bspn").schema_.names == ("age", "tall")
+    result = run("refit", "old.bspn", "changed.csv", "-o", "new.bspn", *short, code=1)
+    assert "new.bspn" in result.stderr
+
+
+def test_holes_can_be_made_part_of_the_model(run, table):
+    run("schema", "@t.csv", "-o", "s.json", "--model-missing", "income,job")
+    schema = Schema.load("s.json")
+    assert schema.names[-2:] == ("income is missing", "job is missing")
+    run("fit", "@t.csv", "--schema", "s.json", "-o", "new.bspn", *SHORT)
+    result = run("ask", "new.bspn", "income is missing | age > 40")
+    assert "%" in result.stdout
+    assert "income" in run("sample", "new.bspn", "-n", 5, "--seed", 0).stdout.splitlines()[0]
+    assert "is missing" not in run("sample", "new.bspn", "-n", 5, "--seed", 0).stdout
+    result = run("schema", "@t.csv", "--model-missing", "pay", code=1)
+    assert "pay" in result.stderr
+
+
 def test_standard_input_columns_and_parameters(run, document, table, tmp_path):
     text = table.assign(name=[f"p{k}" for k in range(80)]).to_csv(index=False)
     options = ["--depth", 0, "--leaves", 3, "--gamma", 0.5, "--alpha", 1.5, "--quiet"]

@@ -13,6 +13,7 @@ from bayesspn.cli.fit import fit
 from bayesspn.cli.inspect import demo, schema, summary
 from bayesspn.cli.pages import explore, report
 from bayesspn.cli.predict import predict
+from bayesspn.cli.refit import refit
 from bayesspn.cli.rows import impute, sample, score
 from bayesspn.cli.select import select
 
@@ -54,6 +55,7 @@ def common(
 
 
 app.command()(fit)
+app.command()(refit)
 app.command()(select)
 app.command()(score)
 app.command()(predict)

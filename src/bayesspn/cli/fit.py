@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -186,11 +186,25 @@ def fit(
         checkpoint=None if checkpoint is None else str(checkpoint),
         progress=wants_progress(progress, quiet),
     )
+    learn(model, model.fit, data, output, checkpoint, as_json=as_json, quiet=quiet)
+
+
+def learn(
+    model: BayesianSPN,
+    work: Callable[[pd.DataFrame], object],
+    data: pd.DataFrame,
+    output: Path,
+    checkpoint: Path | None,
+    *,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Let a model learn a table, write it to a file, and say what was done."""
     begin = time.perf_counter()
     told = not (as_json or quiet)  # whether chains agree is part of what is printed
     try:
         with _without_convergence_warnings() if told else contextlib.nullcontext():
-            model.fit(data)
+            work(data)
     except KeyboardInterrupt:
         again = "" if checkpoint is None else f"; the same command goes on from {checkpoint}"
         say(f"interrupted before the first draw: no model was written{again}")

@@ -18,7 +18,9 @@ from bayesspn.cli.options import (
     ModelArgument,
     TableArgument,
     check_new_file,
+    find_columns,
     load_model,
+    name_input,
     read_columns,
 )
 from bayesspn.cli.output import STREAM, align, frame_rows, print_json
@@ -86,6 +88,12 @@ def schema(
     ] = STREAM,
     columns: ColumnsOption = None,
     drop: DropOption = None,
+    model_missing: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAMES", help="Columns whose holes are part of the model; several by commas."
+        ),
+    ] = None,
     force: ForceOption = False,
     chosen: FormatOption = None,
     as_json: JsonOption = False,
@@ -105,6 +113,7 @@ def schema(
         check_new_file(output, force)
     data = read_columns(table, chosen, columns, drop)
     found = infer_schema(data, identifiers="drop")
+    found = found.model_missing(*find_columns(model_missing or [], found.names, name_input(table)))
     text = schema_to_json(found)
     left = [name for name in data.columns if name not in found]
     if left:
