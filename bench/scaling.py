@@ -111,7 +111,8 @@ class Watched:
     def __init__(self, shards: Shards) -> None:
         self._shards = shards
         self.codebook, self.n_rows = shards.codebook, shards.n_rows
-        self.values, self.cell_hashes = shards.values, shards.cell_hashes
+        self.values, self.draw_ids = shards.values, shards.draw_ids
+        self.cell_hashes = shards.cell_hashes
         self.log_likelihood, self.sampled = shards.log_likelihood, shards.sampled
         self.seconds: list[float] = []
         self.sums: RowSums | None = None
