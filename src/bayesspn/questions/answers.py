@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -44,18 +44,33 @@ def average_draws(
 
     What they say are probabilities, unless it is an ``expectation``.
     """
-    conditional = view.conditional
-    weights = conditional.weights_of_draws
-    said = ask(conditional)
-    value = np.asarray(np.where(weights > 0, said, 0.0) @ weights)
+    return average_views([(1.0, view)], ask, interval, expectation=expectation)
+
+
+def average_views(
+    views: Sequence[tuple[float, View]],
+    ask: Callable[[ConditionalCircuits], Array],
+    interval: float | None,
+    *,
+    expectation: bool = False,
+) -> Any:
+    """The same, averaged over views by their weights as well."""
+    value: Array = np.asarray(0.0)
+    error: Array = np.asarray(0.0)
+    effective = np.inf
+    for share, view in views:
+        weights, said = view.conditional.weights_of_draws, ask(view.conditional)
+        value = value + share * np.asarray(np.where(weights > 0, said, 0.0) @ weights)
+        # chains that are wrong about one view may be about all
+        error = error + share * monte_carlo_error(view.posterior, said, weights)
+        effective = min(effective, effective_draws(weights))
     if interval is None:
         return value if value.ndim else float(value)
-    low, high = spread_draws(np.moveaxis(ask(view.drawn_conditional), -1, 0), interval)
-    error = monte_carlo_error(view.posterior, said, weights)
+    drawn = sum(share * ask(view.drawn_conditional) for share, view in views)
+    low, high = spread_draws(np.moveaxis(np.asarray(drawn), -1, 0), interval)
     low, high = hold_error(low, high, value, error)
     if not expectation:
         low, high = np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
-    effective = effective_draws(weights)
     if value.ndim:
         return Answer(value, low, high, error, effective)
     return Answer(float(value), float(low), float(high), float(error), effective)
@@ -83,8 +98,11 @@ def _category_values(column: ColumnSchema) -> Array:
     return values if len(values) > 1 else np.repeat(values, 2)
 
 
-def expected_value(view: View, position: int, interval: float | None) -> Any:
-    """Expected value of one column, with an interval if wanted."""
+def expected_value(
+    views: Sequence[tuple[float, View]], position: int, interval: float | None
+) -> Any:
+    """Expected value of one column, averaged over views, with an interval if wanted."""
+    view = views[0][1]
     column = view.schema.columns[position]
     if not is_number(column):
         raise QuestionError(
@@ -98,26 +116,43 @@ def expected_value(view: View, position: int, interval: float | None) -> Any:
         def weigh(conditional: ConditionalCircuits) -> Array:
             return np.asarray(values @ conditional.cell_masses(position, codes, codes))
 
-        return average_draws(view, weigh, interval, expectation=True)
-    if is_exact(view, position):
-        exact = decode_number(float(view.given[position]), column)  # type: ignore[arg-type]
-        return exact if interval is None else certain(exact)
-    weights = view.conditional.weights_of_draws
-    moments = view.conditional.moments(position)
-    whole, first, _ = moments @ weights
-    mean = _within_range(view, position, first / whole)
+        return average_views(views, weigh, interval, expectation=True)
+    parts = [(share, *_mean(view, position)) for share, view in views]
+    mean = float(sum(share * value for share, value, _ in parts))
     value = decode_number(mean, column)
     if interval is None:
         return value
-    parts = view.drawn_conditional.moments(position)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        means = _within_range(view, position, parts[1] / parts[0])
+    if all(is_exact(view, position) for _, view in views):
+        return certain(value)
+    error = sum(share * each for share, _, each in parts)
+    means = sum(share * _drawn_means(view, position) for share, view in views)
+    ends = hold_error(*spread_draws(np.asarray(means), interval), mean, error)
+    low, high = (decode_number(float(end), column) for end in ends)
+    effective = min(effective_draws(view.conditional.weights_of_draws) for _, view in views)
+    return Answer(value, low, high, decode_error(float(error), column), effective)
+
+
+def _mean(view: View, position: int) -> tuple[float, float]:
+    """Mean of a column of numbers, and its Monte Carlo error."""
+    if is_exact(view, position):
+        return float(view.given[position]), 0.0  # type: ignore[arg-type]
+    weights = view.conditional.weights_of_draws
+    moments = view.conditional.moments(position)
+    whole, first, _ = moments @ weights
+    mean = float(_within_range(view, position, first / whole))
     # of a ratio of averages, by what each draw adds to it
     said = mean + (moments[1] - mean * moments[0]) / whole
-    error = float(monte_carlo_error(view.posterior, said, weights))
-    ends = hold_error(*spread_draws(means, interval), mean, error)
-    low, high = (decode_number(float(end), column) for end in ends)
-    return Answer(value, low, high, decode_error(error, column), effective_draws(weights))
+    return mean, float(monte_carlo_error(view.posterior, said, weights))
+
+
+def _drawn_means(view: View, position: int) -> Array:
+    """Mean of a column of numbers under every network with drawn parameters; (draws,)."""
+    if is_exact(view, position):
+        exact: float = view.given[position]  # type: ignore[assignment]
+        return np.full(view.posterior.n_draws, exact)
+    moments = view.drawn_conditional.moments(position)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(_within_range(view, position, moments[1] / moments[0]))
 
 
 def _within_range(view: View, position: int, means: Any) -> Any:

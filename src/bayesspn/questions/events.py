@@ -225,7 +225,7 @@ def _read_entry(position: int, column: ColumnSchema, value: Any) -> Clause:
     if isinstance(value, Mapping) or getattr(value, "ndim", 1) > 1:
         raise QuestionError(
             f"column {shorten(column.name)}: use a value, a list of values or a range (low, high), "
-            f"not {shorten(value)}"
+            f"not {shorten(value)}; only probability and expectation understand distributions"
         )
     if not isinstance(value, tuple) or column.coded:
         return Clause(position, "in", tuple(value), text)

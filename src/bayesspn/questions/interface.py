@@ -18,7 +18,7 @@ from bayesspn.prediction.value_sets import ValueSet, include_exclude
 from bayesspn.questions.anomalies import AnomalyQuestions
 from bayesspn.questions.answers import (
     answers_frame,
-    average_draws,
+    average_views,
     column_mode,
     column_quantile,
     expected_value,
@@ -42,6 +42,7 @@ from bayesspn.questions.rows import (
     log_conditional_draws,
 )
 from bayesspn.questions.samples import SampleQuestions
+from bayesspn.questions.soft import is_soft, soft_views
 from bayesspn.questions.uncertainty import Answer, monte_carlo_error, spread_draws
 from bayesspn.questions.views import Condition, View
 from bayesspn.tables.cells import shorten
@@ -107,6 +108,8 @@ class Questions(
         given : str, dict or table, default=None
             What is known, in the same form. For a table, one answer for every row, given its other
             cells: missing cells are summed out, and cells of the event's own columns are ignored.
+            In a dict, a distribution may stand for a value: ``{"job": {"clerk": 0.7, "cook":
+            0.3}}`` averages over its values (Jeffrey's rule).
         interval : float, default=None
             Probability of a credible interval to give back as well.
 
@@ -137,7 +140,7 @@ class Questions(
             events = [view.event(event)]
         if is_table(given):
             return row_probabilities(view, events, given, interval)
-        view = view.knowing(given)
+        views = soft_views(view, given) if is_soft(given) else [(1.0, view.knowing(given))]
         terms = include_exclude(events)
 
         def ask(conditional: ConditionalCircuits) -> Array:
@@ -147,7 +150,7 @@ class Questions(
             parts = [sign * conditional.probability(term) for sign, term in terms]
             return np.clip(sum(parts, impossible), 0.0, 1.0)
 
-        return average_draws(view, ask, interval)
+        return average_views(views, ask, interval)
 
     def expectation(
         self,
@@ -167,7 +170,8 @@ class Questions(
             Numbers, times, truth values, or categories that are numbers; all such columns if None.
         given : str, dict or table, default=None
             What is known, such as ``"sex == F"``. For a table, one answer for every row, given its
-            other cells; those of the column itself are ignored.
+            other cells; those of the column itself are ignored. A dict may give distributions, as
+            for `probability`.
         interval : float, default=None
             Probability of a credible interval to give back as well.
 
@@ -190,18 +194,21 @@ class Questions(
         ['age', 'weight', 'ill', 'visits']
         """
         rows = is_table(given)
-        view = self._view() if rows else self._view().knowing(given)
+        view = self._view()
+        views = [(1.0, view)]
+        if not rows:
+            views = soft_views(view, given) if is_soft(given) else [(1.0, view.knowing(given))]
         if not several(columns):
             position = view.position(columns)
             if rows:
                 return row_expectations(view, [position], True, given, interval)
-            return expected_value(view, position, interval)
+            return expected_value(views, position, interval)
         positions = view.positions(columns)  # type: ignore[arg-type]
         if columns is None:
             positions = [p for p in positions if is_number(view.schema.columns[p])]
         if rows:
             return row_expectations(view, positions, False, given, interval)
-        answers = [expected_value(view, position, interval) for position in positions]
+        answers = [expected_value(views, position, interval) for position in positions]
         return answers_frame(view, positions, answers, interval)
 
     def quantile(
