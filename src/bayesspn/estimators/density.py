@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -12,7 +13,7 @@ from bayesspn.arrays import Array
 from bayesspn.engine.engines import resolve_engine
 from bayesspn.estimators.joint import JointEstimator
 from bayesspn.estimators.parameters import check_parameters
-from bayesspn.estimators.training import placed_table
+from bayesspn.estimators.training import CensoredTable, placed_table
 from bayesspn.graphs import RegionGraph
 from bayesspn.inference.evidence.runs import LogEvidence
 from bayesspn.numerics.checks import check_weights, check_whole
@@ -23,6 +24,7 @@ from bayesspn.selection.building import Priors, TableModels
 from bayesspn.selection.defaults import choose_graph
 from bayesspn.selection.evidence import estimate_evidence
 from bayesspn.tables import encode
+from bayesspn.tables.bounds import encode_bounds
 from bayesspn.tables.frames import open_table
 from bayesspn.tables.infer import continue_schema, encode_table
 from bayesspn.tables.partitions import names_files
@@ -144,7 +146,14 @@ class BayesianSPN(Questions, DensityMixin, JointEstimator):
     True
     """
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        bounds: Mapping[Hashable, tuple[Any, Any]] | None = None,
+    ) -> Self:
         """Sample the posterior given a table.
 
         Parameters
@@ -158,6 +167,10 @@ class BayesianSPN(Questions, DensityMixin, JointEstimator):
         sample_weight : array of shape (rows,), default=None
             How many rows each row counts as. Whole numbers are exact, others are rounded up or down
             at random, right on average. Divide the weights of a survey by their mean.
+        bounds : dict of column names to pairs (low, high), default=None
+            What is known of missing cells of numbers and times: that they lie between these. An end
+            is a value for all rows or one for every row, None, NaN or NaT if open. Survival times
+            of those still alive: ``{"years": (years_so_far, None)}``.
 
         Examples
         --------
@@ -168,7 +181,10 @@ class BayesianSPN(Questions, DensityMixin, JointEstimator):
         >>> model.posterior_.n_draws
         5
         """
-        self._fit_table(X, sample_weight)
+        if bounds is None:
+            self._fit_table(X, sample_weight)
+        else:
+            self._fit_bounds(X, sample_weight, bounds)
         return self
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
@@ -202,6 +218,22 @@ class BayesianSPN(Questions, DensityMixin, JointEstimator):
         if len(values):
             self._learn_more(values)
         return self
+
+    def _fit_bounds(
+        self, X: Any, sample_weight: Any, bounds: Mapping[Hashable, tuple[Any, Any]]
+    ) -> None:
+        """Sample the posterior given a table, some of whose cells lie between bounds."""
+        check_parameters(self)
+        local = resolve_engine(self.engine).name == "local"
+        if sample_weight is not None or names_files(X) or not local:
+            raise ValueError("bounds need a table in memory, engine='local' and no sample_weight")
+        schema, values, library = encode_table(X, self.schema)
+        validate_data(self, X, skip_check_array=True)
+        low, high = encode_bounds(bounds, schema, values)
+        if np.isnan(low).all():
+            self._fit_table(X)
+            return
+        self._learn(CensoredTable(schema, values, library, low, high))
 
     def refit(self, X: Any, y: Any = None) -> Self:
         """Learn a changed table, going on from where the chains stand.

@@ -17,6 +17,7 @@ from bayesspn.engine.engines import Engine
 from bayesspn.engine.shards import LocalShards, Shards
 from bayesspn.leaves.columns import Leaves
 from bayesspn.numerics.checks import check_weights
+from bayesspn.prediction.censored_rows import censor_rows
 from bayesspn.rows.encoded import EncodedRows, check_support, encode_rows
 from bayesspn.tables.infer import encode_table
 from bayesspn.tables.partitions import names_files
@@ -77,6 +78,30 @@ class MemoryTable:
 
     def close(self) -> None:
         """Nothing is to be let go of."""
+
+
+class CensoredTable(MemoryTable):
+    """An encoded table in this process, some of whose cells are known to lie between bounds.
+
+    Parameters
+    ----------
+    schema : Schema
+    values : ndarray of shape (rows, columns)
+        NaN where missing or censored.
+    library : str
+    low, high : ndarray of shape (rows, columns)
+        Bounds of censored cells, NaN elsewhere.
+    """
+
+    def __init__(
+        self, schema: Schema, values: Array, library: str, low: Array, high: Array
+    ) -> None:
+        super().__init__(schema, values, library)
+        self._bounds = low, high
+
+    def encode(self, leaves: Leaves) -> EncodedRows | Shards:
+        """The rows that chains run on."""
+        return censor_rows(leaves, self.sample, *self._bounds)
 
 
 #: More rows than this are a mistake: weights of a survey, say, that add up to a population.
