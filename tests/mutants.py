@@ -217,7 +217,7 @@ MUTANTS = [
         "estimators/test_supervised.py",
     ),
     Mutant(
-        "questions", "intervals with tails of twice the size", "questions/answers.py",
+        "questions", "intervals with tails of twice the size", "questions/uncertainty.py",
         "levels = [(1 - interval) / 2, (1 + interval) / 2]",
         "levels = [(1 - interval), interval]",
         QUESTIONS,
@@ -227,6 +227,29 @@ MUTANTS = [
         "ConditionalCircuits(self.posterior.predictive, self.given)",
         "ConditionalCircuits(self.posterior.drawn, self.given)",
         QUESTIONS,
+    ),
+    Mutant(
+        "questions", "what is given softly counts in equal shares", "questions/soft.py",
+        "(weight * share, {**known, name: one})", "(weight / len(shares), {**known, name: one})",
+        "questions/test_soft.py",
+    ),
+    Mutant(
+        "censored cells", "drawn without regard to their bounds, then cut",
+        "prediction/censored_rows.py",
+        "levels = below + rng.random(len(path)) * (above - below)",
+        "levels = rng.random(len(path))",
+        "estimators/test_bounds.py",
+    ),
+    Mutant(
+        "censored cells", "leaves by their densities elsewhere", "prediction/censored_rows.py",
+        "given = {other: logs[rows] for other, logs in factors.items()}",
+        "given = {o: logs[rows] for o, logs in factors.items() if o != column}",
+        "estimators/test_bounds.py",
+    ),
+    Mutant(
+        "infinite", "samples of rows are asked for rows they lack", "engine/shards.py",
+        "return self.rows.sorted_ids[0][places]", "return places",
+        "inference/test_warm_up.py",
     ),
     Mutant(
         "prediction", "weights without the prior", "inference/weights.py",
