@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import pairwise
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,8 +12,10 @@ import pytest
 from bayesspn import BayesianSPN, Engine, InfiniteSPN, Key, Model, RegionGraph
 from bayesspn.inference.chains import run_chain, start_chain
 from bayesspn.inference.circuits import draw_circuit
+from bayesspn.inference.prior import draw_prior_circuit
 from bayesspn.leaves.columns import Leaves, describe_column
-from bayesspn.prediction.censored_rows import censor_rows
+from bayesspn.model.generative import draw_hyper
+from bayesspn.prediction.censored_rows import CensoredRows, censor_rows
 from bayesspn.tables import ColumnSchema, Schema
 from bayesspn.tables.cells import TableError
 
@@ -73,6 +78,50 @@ def test_every_drawn_cell_lies_between_its_bounds():
     np.testing.assert_allclose(cells, cells.round(2), atol=1e-9)
     again = rows._draw_cells(np.random.default_rng(0), circuit)
     np.testing.assert_array_equal(cells, again)
+
+
+def test_cells_are_drawn_from_their_conditional_distribution():
+    """Given other cells of the row, and bounds: shares of parts, by the densities of rows."""
+    rng = np.random.default_rng(4)
+    seen = rng.normal(0, 2, (50, 2))
+    leaves = Leaves(
+        tuple(
+            describe_column(name, seen[:, k], "gaussian", resolution=0.0)
+            for k, name in enumerate("ab")
+        )
+    )
+    model = Model(RegionGraph(1, 2, sums=3, leaves=3), leaves, alpha=1.0, beta=1.0)
+    circuit = draw_prior_circuit(rng, model, draw_hyper(rng, model))
+    n = 8_000
+    values = np.column_stack([np.full(n, np.nan), np.repeat([-1.0, 0.0, 1.0, np.nan], n // 4)])
+    cuts = np.array([-3.0, -1.5, -0.5, 0.5, 1.5, 3.0])
+
+    def between(low: float, high: float) -> CensoredRows:
+        bounds = np.full((2, n, 2), np.nan)
+        bounds[:, :, 0] = np.array([[low], [high]])
+        bounds[:, -n // 4 :, 1] = np.array([[-2.0], [0.5]])  # the last rows have both
+        return censor_rows(leaves, values, *bounds)
+
+    whole = between(cuts[0], cuts[-1])
+    drawn = whole._draw_cells(rng, circuit)
+    assert ((drawn[-n // 4 :, 1] >= -2) & (drawn[-n // 4 :, 1] <= 0.5)).all()
+    for group in np.split(np.arange(n), 4):
+        exact = [
+            np.exp(
+                restricted(between(low, high), group).log_likelihood(circuit) / len(group)
+                - restricted(whole, group).log_likelihood(circuit) / len(group)
+            )
+            for low, high in pairwise(cuts)
+        ]
+        shares = np.histogram(drawn[group, 0], cuts)[0] / len(group)
+        assert sum(exact) == pytest.approx(1.0)
+        # five standard deviations of a share, at most
+        np.testing.assert_allclose(shares, exact, atol=5 * np.sqrt(0.25 / len(group)))
+
+
+def restricted(rows: CensoredRows, kept: np.ndarray) -> CensoredRows:
+    parts = {name: getattr(rows, name)[kept] for name in ("row_ids", "cells", "low", "high")}
+    return replace(rows, **parts)
 
 
 def test_samples_and_numbers_of_rows():
