@@ -94,7 +94,7 @@ def test_cells_are_drawn_from_their_conditional_distribution():
     circuit = draw_prior_circuit(rng, model, draw_hyper(rng, model))
     n = 8_000
     values = np.column_stack([np.full(n, np.nan), np.repeat([-1.0, 0.0, 1.0, np.nan], n // 4)])
-    cuts = np.array([-3.0, -1.5, -0.5, 0.5, 1.5, 3.0])
+    cuts = np.array([1.0, 1.5, 2.0, 3.0, 4.0])
 
     def between(low: float, high: float) -> CensoredRows:
         bounds = np.full((2, n, 2), np.nan)
