@@ -17,6 +17,8 @@ from bayesspn.estimators.plans import (
     plan_warm_up,
 )
 from bayesspn.estimators.settling import measure_settling, warn_if_unsettled
+from bayesspn.estimators.starting import fit_warm_up
+from bayesspn.inference.warm_up import WarmUp
 from bayesspn.questions.uncertainty import Answer, monte_carlo_error
 from bayesspn.selection.defaults import default_graphs
 
@@ -80,6 +82,17 @@ def test_a_limit_that_is_too_short_to_compare_graphs():
     # the quickest graphs are compared where there is no time for all of them
     some = BayesianSPN(time_limit=3.0, random_state=0).fit(wide)
     assert 2 <= len(some.comparison_) <= 2 * len(default_graphs(200, 300))
+
+
+def test_a_warm_up_keeps_to_its_share_of_a_limit(fitted):
+    model, rows = fitted.posterior_.model, fitted._rows
+    plan = WarmUp(("clustered", "spread"), samples=((100, 60),))
+    hour = fitting.Clock(time.monotonic(), 3_600.0)
+    assert fit_warm_up(plan, model, rows, 0, hour) == plan
+    over = fitting.Clock(time.monotonic() - 10.0, 5.0)
+    short = fit_warm_up(plan, model, rows, 0, over)
+    assert short == WarmUp(("clustered",), samples=((100, 1),))
+    assert plan.shortened(0.5).sweeps == plan.sweeps // 2
 
 
 def test_short_fits_neither_compare_graphs_nor_try_starts_for_long():
