@@ -7,7 +7,10 @@ import pandas as pd
 import pytest
 
 from bayesspn import BayesianSPN, InfiniteSPN, SPNClassifier, SPNImputer, load
+from bayesspn.duckdb import register
+from bayesspn.explorer.session import Session
 from bayesspn.questions.event_values import QuestionError
+from bayesspn.report import build_report
 from bayesspn.tables import ColumnSchema, Schema, decode, encode, infer_schema
 from bayesspn.tables.encoding import encode_some
 from bayesspn.tables.schema import SchemaError
@@ -156,3 +159,26 @@ def test_schemas_that_make_no_sense_are_refused(schema):
         Schema((*schema.columns, ColumnSchema("gone", "binary", indicates="pay")))
     taken = Schema((ColumnSchema("a", "real"), ColumnSchema("a is missing", "binary")))
     assert taken.model_missing("a").names[-1] == "a is missing_"
+
+
+def test_reports_pages_and_sql_have_it_too(model):
+    table = make_table(60)
+    assert "pay is missing" in build_report(model, table)
+    session = Session(model, "pay.bspn")
+    assert session.describe()["columns"][3]["name"] == "pay is missing"
+    session.use_table(table)
+    hole = int(table["pay"].isna().to_numpy().argmax())
+    assert session.look_at_row(hole)["cells"][3]["text"] == "True"
+    assert len(session.sample([], 3, 0).columns) == 3
+    duckdb = pytest.importorskip("duckdb")
+    connection = duckdb.connect()
+    connection.register("people", table)
+    register(connection, model, "pay")
+    scores = connection.execute("SELECT pay_logp(t) FROM people t").fetchnumpy()
+    found = next(iter(scores.values()))
+    np.testing.assert_allclose(np.asarray(found), model.score_samples(table), rtol=1e-6)
+    filled = connection.execute("SELECT unnest(pay_fill(t)) FROM people t").df()
+    assert filled.columns.tolist() == ["pay", "house", "age"]
+    assert filled["pay"].notna().all()
+    drawn = connection.execute("SELECT * FROM pay_sample(200)").df()
+    assert drawn["pay"].isna().any()

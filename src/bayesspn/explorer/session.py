@@ -15,6 +15,7 @@ from bayesspn.explorer.given import read_given, write_python
 from bayesspn.questions.events import QuestionError
 from bayesspn.questions.wording import count, percent, to_json
 from bayesspn.tables import TableError, read_table
+from bayesspn.tables.encoding import with_indicators
 from bayesspn.tables.times import time_zone
 
 if TYPE_CHECKING:
@@ -163,7 +164,7 @@ class Session:
         known = [name for name in self.schema.names if name in table.columns]
         if not known or not len(table):
             raise TableError("the table has none of the model's columns, or no rows")
-        self.table = table[known].reset_index(drop=True)
+        self.table = with_indicators(table[known], self.schema).reset_index(drop=True)
         return {"rows": len(self.table), "columns": len(known)}
 
     def look_at_row(self, row: Any) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from bayesspn.arrays import Array
 from bayesspn.prediction.value_sets import ValueSet
 from bayesspn.questions.events import read_given
 from bayesspn.tables import Schema
-from bayesspn.tables.encoding import encode_some
+from bayesspn.tables.encoding import encode_some, with_indicators
 from bayesspn.tables.files import as_pandas
 
 if TYPE_CHECKING:
@@ -30,11 +30,15 @@ def check_model(model: Any) -> None:
 
 
 def as_frame(data: Any, schema: Schema) -> pd.DataFrame:
-    """A table of any library as pandas frame, with the columns of the schema that it has."""
+    """A table of any library as pandas frame, with the columns of the schema that it has.
+
+    Indicators of missing cells are added.
+    """
     if not hasattr(data, "columns"):
         array = np.asarray(data)
         data = pd.DataFrame(array, columns=list(schema.recorded)[: array.shape[1]])
     frame = data if isinstance(data, pd.DataFrame) else as_pandas(data)
+    frame = with_indicators(frame, schema)
     return frame[[name for name in schema.names if name in frame.columns]]
 
 
@@ -44,6 +48,8 @@ def column_of(model: JointEstimator, data: Any, name: Hashable) -> Array:
     frame = as_frame(data, model.schema_)
     if name not in frame.columns:
         raise ValueError(f"the data have no column {name!r}, which is to be drawn; add it")
+    if column.indicates is not None:
+        return frame[name].to_numpy(dtype=np.float64)
     return encode_some(frame[[name]], Schema((column,)))[:, 0]
 
 

@@ -123,23 +123,23 @@ def _match_columns(table: Table, schema: Schema) -> list[int]:
         positions = {name: position for position, name in enumerate(recorded)}
     else:
         positions = {name: position for position, name in enumerate(table.names)}
-        _check_columns(table, recorded)
+        _check_columns(table, schema)
     return [
         positions[column.name if column.indicates is None else column.indicates]
         for column in schema
     ]
 
 
-def _check_columns(table: Table, recorded: tuple[Hashable, ...]) -> None:
+def _check_columns(table: Table, schema: Schema) -> None:
     """Check that a table has the columns that it should have, and no others."""
-    for name in recorded:
+    for name in schema.recorded:
         if name not in table.names:
             raise TableError(
                 f"the table has no column {shorten(name)}, which the schema has; add it, with "
                 f"missing cells if it is unknown ({list_some(table.names)})"
             )
     for name in table.names:
-        if name not in recorded:
+        if name not in schema:  # indicators may be there, and are not looked at
             raise TableError(f"column {shorten(name)} is not in the schema; drop it from the table")
 
 
@@ -267,6 +267,23 @@ def _encode_times(cells: Cells, column: ColumnSchema) -> Array:
                 f"{column.dtype}; convert one of them"
             )
     return np.where(cells.missing, np.nan, seconds_from_times(cells.values))
+
+
+def with_indicators(frame: pd.DataFrame, schema: Schema) -> pd.DataFrame:
+    """A frame with the columns that indicate missing cells, as pictures and pages show them.
+
+    Examples
+    --------
+    >>> schema = Schema((ColumnSchema("pay", "real"),)).model_missing("pay")
+    >>> with_indicators(pd.DataFrame({"pay": [1.5, None]}), schema)["pay is missing"].tolist()
+    [False, True]
+    """
+    holes = {
+        column.name: frame[column.indicates].isna()
+        for column in schema
+        if column.indicates in frame.columns
+    }
+    return frame.assign(**holes) if holes else frame
 
 
 def decode(values: Array, schema: Schema, like: Any = "pandas") -> Any:
