@@ -278,12 +278,12 @@ def with_indicators(frame: pd.DataFrame, schema: Schema) -> pd.DataFrame:
     >>> with_indicators(pd.DataFrame({"pay": [1.5, None]}), schema)["pay is missing"].tolist()
     [False, True]
     """
-    holes = {
-        column.name: frame[column.indicates].isna()
-        for column in schema
-        if column.indicates in frame.columns
-    }
-    return frame.assign(**holes) if holes else frame
+    indicators = [column for column in schema if column.indicates in frame.columns]
+    if indicators:
+        frame = frame.copy()
+    for column in indicators:
+        frame[column.name] = frame[column.indicates].isna()
+    return frame
 
 
 def decode(values: Array, schema: Schema, like: Any = "pandas") -> Any:
