@@ -161,10 +161,9 @@ class JointEstimator(Diagnosed, BaseEstimator):
             self.__dict__.update(found)
         model = build_model(graph, Priors.of(self), table.schema, table.sample)
         rows = table.encode(model.leaves)
-        if clock is not None and saved is None and not hasattr(self, "comparison_"):
-            # where graphs were compared, it was with how long chains take in mind
-            warm = fit_warm_up(warm, model, rows, seed, clock)
         cost = estimate_seconds(graph, table.shape[0], table.sample)
+        if clock is not None and saved is None:
+            warm = fit_warm_up(warm, model, rows, seed, clock)
         self._sample(model, rows, seed, warm, cost, clock=clock, checkpoint=self.checkpoint)
         self.graph_ = graph
         self.schema_ = _with_grids(table.schema, model.leaves)
