@@ -1,5 +1,6 @@
 """How long fits are: time limits, burn-in of open length, plans, and whether answers settled."""
 
+import dataclasses
 import time
 
 import numpy as np
@@ -9,18 +10,15 @@ from tqdm.auto import tqdm
 
 from bayesspn import BayesianSPN, InfiniteSPN, RegionGraph, SPNImputer, load
 from bayesspn.estimators import fitting
-from bayesspn.estimators.plans import (
-    compares_graphs,
-    estimate_race,
-    estimate_seconds,
-    plan_lengths,
-    plan_warm_up,
-)
+from bayesspn.estimators.costs import estimate_race, estimate_seconds
+from bayesspn.estimators.plans import compares_graphs, plan_lengths, plan_warm_up
 from bayesspn.estimators.settling import measure_settling, warn_if_unsettled
 from bayesspn.estimators.starting import fit_warm_up
 from bayesspn.inference.warm_up import WarmUp
+from bayesspn.leaves.columns import Leaves
 from bayesspn.questions.uncertainty import Answer, monte_carlo_error
 from bayesspn.selection.defaults import default_graphs
+from bayesspn.tables import encode
 
 pytestmark = pytest.mark.filterwarnings("ignore:answers about")
 
@@ -66,11 +64,16 @@ def test_lengths_follow_the_cost_of_a_sweep():
     assert plan_lengths(AUTO, 0.001, 600.0, limited=True).chains == 64
     given = plan_lengths(AUTO | {"chains": 3, "burn_in": 7, "draws": 5}, 0.01, 40.0)
     assert (given.chains, given.burn_in, given.draws) == (3, 7, 5)
-    small, large = (
-        estimate_seconds(GRAPH, rows, np.random.default_rng(0).normal(size=(50, 3)))
-        for rows in (100, 10**6)
-    )
+
+
+def test_the_cost_of_a_sweep_grows_with_rows_families_and_nodes(fitted, table):
+    model, sample = fitted.posterior_.model, encode(table, fitted.schema_)
+    small, large = (estimate_seconds(model, rows, sample) for rows in (100, 10**7))
     assert small < 0.01 < 0.1 < large
+    plain = dataclasses.replace(model, leaves=Leaves(model.leaves.columns[:1]))
+    assert estimate_seconds(plain, 10**7, sample[:, :1]) < large
+    wide = dataclasses.replace(model, graph=RegionGraph(1, 4, leaves=32))
+    assert estimate_seconds(wide, 10**7, sample) > large
 
 
 def test_a_limit_that_is_too_short_to_compare_graphs():
@@ -88,11 +91,14 @@ def test_a_warm_up_keeps_to_its_share_of_a_limit(fitted):
     model, rows = fitted.posterior_.model, fitted._rows
     plan = WarmUp(("clustered", "spread"), samples=((100, 60),))
     hour = fitting.Clock(time.monotonic(), 3_600.0)
-    assert fit_warm_up(plan, model, rows, 0, hour) == plan
+    assert fit_warm_up(plan, model, rows, 0, hour, "auto") == plan
     over = fitting.Clock(time.monotonic() - 10.0, 5.0)
-    short = fit_warm_up(plan, model, rows, 0, over)
+    short = fit_warm_up(plan, model, rows, 0, over, "auto")
     assert short == WarmUp(("clustered",), samples=((100, 1),))
     assert plan.shortened(0.5).sweeps == plan.sweeps // 2
+    # that of each of many chains is shorter
+    minute = fitting.Clock(time.monotonic(), 60.0)
+    assert fit_warm_up(plan, model, rows, 0, minute, 100_000).sweeps < plan.sweeps
 
 
 def test_short_fits_neither_compare_graphs_nor_try_starts_for_long():

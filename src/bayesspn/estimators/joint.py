@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from bayesspn.arrays import Array
 from bayesspn.engine.engines import Engine, resolve_engine
 from bayesspn.engine.shards import LocalShards, Shards
+from bayesspn.estimators.costs import estimate_seconds
 from bayesspn.estimators.defaults import BURN_IN, CHAINS, DRAWS, LENGTHS, THIN
 from bayesspn.estimators.diagnostics import Diagnosed
 from bayesspn.estimators.fitting import (
@@ -27,12 +28,7 @@ from bayesspn.estimators.fitting import (
     start_clock,
 )
 from bayesspn.estimators.parameters import check_parameters
-from bayesspn.estimators.plans import (
-    NOMINAL_SECONDS,
-    FitPlan,
-    estimate_seconds,
-    plan_lengths,
-)
+from bayesspn.estimators.plans import NOMINAL_SECONDS, FitPlan, plan_lengths
 from bayesspn.estimators.settling import log_likelihood_rhat, measure_settling, warn_if_unsettled
 from bayesspn.estimators.starting import find_start, fit_warm_up
 from bayesspn.estimators.training import MemoryTable, TrainingTable, opened_table
@@ -161,9 +157,9 @@ class JointEstimator(Diagnosed, BaseEstimator):
             self.__dict__.update(found)
         model = build_model(graph, Priors.of(self), table.schema, table.sample)
         rows = table.encode(model.leaves)
-        cost = estimate_seconds(graph, table.shape[0], table.sample)
+        cost = estimate_seconds(model, table.shape[0], table.sample)
         if clock is not None and saved is None:
-            warm = fit_warm_up(warm, model, rows, seed, clock)
+            warm = fit_warm_up(warm, model, rows, seed, clock, self.chains)
         self._sample(model, rows, seed, warm, cost, clock=clock, checkpoint=self.checkpoint)
         self.graph_ = graph
         self.schema_ = _with_grids(table.schema, model.leaves)
@@ -219,7 +215,7 @@ class JointEstimator(Diagnosed, BaseEstimator):
         rows = table.encode(model.leaves)
         generation = self._generation + 1
         seed = draw_seed(self.random_state) + generation * (LARGEST_SEED + 1)
-        cost = estimate_seconds(model.graph, table.shape[0], table.sample)
+        cost = estimate_seconds(model, table.shape[0], table.sample)
         clock = start_clock(self.time_limit)
         self._sample(model, rows, seed, WarmUp(), cost, clock=clock, states=states)
         self.schema_ = _with_grids(table.schema, model.leaves)

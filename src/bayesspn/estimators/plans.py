@@ -6,21 +6,19 @@ what was done; given back, it does the same again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
-from bayesspn.arrays import Array
 from bayesspn.graphs import RegionGraph
 from bayesspn.inference.lengths import Lengths
 from bayesspn.inference.warm_up import TRIAL_SWEEPS, WarmUp, plan_samples
-from bayesspn.selection.race import FEWEST_LANES, STOPS
 
-#: Seconds of a core that a fit without a limit may take by the cost model below, the comparison of
-#: graphs and the warm-up aside.
-NOMINAL_SECONDS = 25.0
+#: Seconds of a core that a fit without a limit may take by what sweeps cost (`costs`), the
+#: comparison of graphs and the warm-up aside.
+NOMINAL_SECONDS = 20.0
 
 #: Chains, if there is no limit and if there is one; many short ones are better than few long ones.
 _USUAL_CHAINS = 8
@@ -47,22 +45,16 @@ _DRAWING_SHARE = 0.4
 RACE_SHARE = 0.2
 BURN_IN_SHARE = 0.8
 
-#: Share of what is left of a time limit that the warm-up of one chain may take.
+#: Share of what is left of a time limit that the warm-up of one chain may take, and those of all
+#: chains together if their number is given.
 WARM_UP_SHARE = 0.15
+ALL_WARM_UPS = 0.4
 
 #: Sweeps of all rows that there must be time for, of all chains together.
 LEAST_SWEEPS = 100
 
 #: Fits with fewer sweeps in all do not compare graphs, which would take longer than they do.
 _RACED_SWEEPS = 700
-
-#: Seconds of a sweep: in any case; per row and weight; per cell that is not its column's most
-#: frequent value, and leaf that may see it.
-_SWEEP, _WEIGHT, _CELL = 1.2e-3, 4e-11, 2e-8
-
-
-#: Seconds of a start per column.
-_START = 6e-4
 
 
 @dataclass(frozen=True)
@@ -103,35 +95,6 @@ class FitPlan:
             name: int(entry[name]) for name in ("chains", "burn_in", "draws", "thin", "seed")
         }
         return cls(RegionGraph(**entry["graph"]), WarmUp(**entry["warm_up"]), **numbers)
-
-
-def estimate_seconds(graph: RegionGraph, rows: int, sample: Array) -> float:
-    """What a sweep costs, roughly: it depends on the table, not on the machine.
-
-    Parameters
-    ----------
-    graph : RegionGraph
-    rows : int
-        Of the table.
-    sample : ndarray of shape (sample, columns)
-        Some of them.
-    """
-    some = sample[: min(len(sample), 1_000)]
-    telling = 0.0
-    for column in some.T:
-        _, counts = np.unique(column[~np.isnan(column)], return_counts=True)
-        telling += 1.0 - counts.max(initial=0) / len(some)
-    leaves = graph.n_paths * graph.leaves
-    return _SWEEP + rows * (_WEIGHT * graph.n_weights + _CELL * telling * leaves)
-
-
-def estimate_race(graphs: Sequence[RegionGraph], sample: Array) -> float:
-    """What comparing graphs on some rows costs at least, roughly, in seconds."""
-    quickest = sorted(graphs, key=lambda graph: graph.n_leaf_regions)[:FEWEST_LANES]
-    start = _START * sample.shape[1]
-    return sum(
-        start + STOPS[0] * estimate_seconds(graph, len(sample), sample) for graph in quickest
-    )
 
 
 def plan_lengths(

@@ -10,13 +10,14 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from bayesspn.engine.shards import Shards, as_shards
+from bayesspn.estimators.costs import estimate_race
 from bayesspn.estimators.fitting import Clock
 from bayesspn.estimators.plans import (
+    ALL_WARM_UPS,
     LEAST_SWEEPS,
     RACE_SHARE,
     WARM_UP_SHARE,
     compares_graphs,
-    estimate_race,
     plan_warm_up,
 )
 from bayesspn.estimators.training import TrainingTable
@@ -103,9 +104,17 @@ def find_start(
 
 
 def fit_warm_up(
-    warm: WarmUp, model: Model, rows: EncodedRows | Shards, seed: int, clock: Clock
+    warm: WarmUp,
+    model: Model,
+    rows: EncodedRows | Shards,
+    seed: int,
+    clock: Clock,
+    chains: int | str,
 ) -> WarmUp:
-    """Shorten a warm-up that would take too much of a time limit, by the pace of this machine."""
+    """Shorten a warm-up that would take too much of a time limit, by the pace of this machine.
+
+    It is done by every one of ``chains``, a number or "auto": as many as there is time for.
+    """
     shards, key = as_shards(rows), Key(seed).aside(len(warm.starts) + 1)
     few = shards.sampled(warm.samples[0][0]) if warm.samples else shards
     begun = time.monotonic()
@@ -118,7 +127,8 @@ def fit_warm_up(
     pace = (time.monotonic() - begun) / _TIMED_SWEEPS
     trials = warm.sweeps - sum(sweeps for _, sweeps in warm.samples)
     grown = sum(sweeps * rows / few.n_rows for rows, sweeps in warm.samples)
-    room = WARM_UP_SHARE * clock.left() - starts
+    each = WARM_UP_SHARE if isinstance(chains, str) else min(WARM_UP_SHARE, ALL_WARM_UPS / chains)
+    room = each * clock.left() - starts
     share = max(0.0, room / (pace * (trials + grown) or 1.0))
     return warm if share >= 1.0 else warm.shortened(share)
 

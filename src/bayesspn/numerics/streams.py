@@ -22,6 +22,15 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
 _MIX_2 = np.uint64(0x94D049BB133111EB)
 
+#: Shapes of gamma variates up to which their logarithms are drawn by an exponential envelope.
+_SMALL_SHAPE = 0.3
+
+#: Below the first number, exp(-exp(t)) is greater than the second.
+_LOW, _SURE = -8.0, 0.9996
+
+#: Terms of a sum of exponentials that do not count, if the largest is exp(0).
+_NEGLIGIBLE = -37.0
+
 
 def as_stream(random: Randomness) -> RandomStream:
     """The stream itself, or a new one from a generator."""
@@ -127,15 +136,37 @@ def gamma(stream, shape):
     return math.exp(log_gamma_variate(stream, shape))
 
 
-@nb.njit(cache=True, error_model="numpy")
+@nb.njit(cache=True, forceinline=True, error_model="numpy")
 def log_gamma_variate(stream, shape):
-    """Log of a Gamma(shape, 1) variate, finite however small ``shape`` is.
-
-    Uses Gamma(a) = Gamma(a + 1) U^(1/a), whose logarithm does not underflow.
-    """
+    """Log of a Gamma(shape, 1) variate, finite however small ``shape`` is."""
     if shape >= 1.0:
         return math.log(_large_gamma(stream, shape))
+    if shape < _SMALL_SHAPE:
+        return _small_log_gamma(stream, shape)
+    # Gamma(a) = Gamma(a + 1) U^(1/a)
     return math.log(_large_gamma(stream, shape + 1.0)) - exponential(stream) / shape
+
+
+@nb.njit(cache=True, forceinline=True, error_model="numpy")
+def _small_log_gamma(stream, shape):
+    """Log of a Gamma(shape, 1) variate for a small shape (Liu, Martin and Syring, 2017).
+
+    t = log g has the density exp(a t − e^t) up to a factor. It lies under exp(a t) below 0 and
+    under exp(−(1 − a) t − 1) above, of which the first has nearly all of the mass.
+    """
+    above = shape / (math.e * (1.0 - shape))
+    while True:
+        u = (1.0 + above) * uniform(stream)
+        if u < 1.0:
+            t = math.log(u) / shape
+            v = uniform(stream)
+            # 1 − e^t is less than exp(−e^t), and in nearly all cases enough
+            if (v < _SURE and t < _LOW) or v < 1.0 - math.exp(t) or v < math.exp(-math.exp(t)):
+                return t
+        else:
+            t = exponential(stream) / (1.0 - shape)
+            if uniform(stream) < math.exp(t + 1.0 - math.exp(t)):
+                return t
 
 
 @nb.njit(cache=True, error_model="numpy")
@@ -169,7 +200,8 @@ def fill_log_dirichlet(stream, concentration, out):
         largest = max(largest, out[k])
     total = 0.0
     for k in range(size):
-        total += math.exp(out[k] - largest)
+        if out[k] - largest > _NEGLIGIBLE:
+            total += math.exp(out[k] - largest)
     shift = largest + math.log(total)
     for k in range(size):
         out[k] -= shift
