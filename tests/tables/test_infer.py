@@ -51,9 +51,11 @@ def infer(values, **options):
         ([1.5] * 4, "real", ("gaussian", "lognormal")),
         ([1e17, 3e17], "real", ("gaussian", "lognormal")),
         (pd.to_datetime(["2024-01-01", "2024-01-02"]), "datetime", ("gaussian",)),
+        (pd.to_datetime(["1970-01-01", "1971-01-01"] * 5), "datetime", ("gaussian", "atoms")),
         (pd.to_timedelta(["1s", "2s"]), "duration", ("gaussian", "lognormal")),
         (pd.to_timedelta(["0s", "2s"]), "duration", ("gaussian", "exponential")),
         (pd.to_timedelta(["-1s", "2s"]), "duration", ("gaussian",)),
+        (pd.to_timedelta(["0s", "60s"] * 5), "duration", ("gaussian", "atoms")),
     ],
 )
 def test_kind_and_families_follow_the_rules(values, kind, families):

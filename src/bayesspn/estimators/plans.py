@@ -34,9 +34,10 @@ _FEWEST_DRAWS = 2
 
 _THIN = 4
 
-#: Sweeps of burn-in at least and at most.
+#: Sweeps of burn-in at least; at most with a time limit; and without one, as nobody asked to wait.
 _LEAST_BURN_IN = 10
 _MOST_BURN_IN = 1_000
+_USUAL_BURN_IN = 400
 
 #: Share of a chain's sweeps that draws may take if these are few.
 _DRAWING_SHARE = 0.4
@@ -124,7 +125,7 @@ def plan_lengths(
     --------
     >>> auto = dict.fromkeys(("chains", "burn_in", "draws", "thin"), "auto")
     >>> plan_lengths(auto, 0.002, 20)
-    Lengths(chains=8, burn_in=None, most_burn_in=1000, draws=12, thin=4)
+    Lengths(chains=8, burn_in=None, most_burn_in=400, draws=12, thin=4)
     >>> plan_lengths(auto, 1.0, 60, limited=True)
     Lengths(chains=2, burn_in=None, most_burn_in=18, draws=12, thin=1)
     """
@@ -142,7 +143,8 @@ def plan_lengths(
     if draws == "auto":
         draws = int(np.clip(room // thin, _FEWEST_DRAWS, wanted))
     burn_in = given["burn_in"]
-    most_burn_in = int(np.clip(each - draws * thin, _LEAST_BURN_IN, _MOST_BURN_IN))
+    longest = _MOST_BURN_IN if limited else _USUAL_BURN_IN
+    most_burn_in = int(np.clip(each - draws * thin, _LEAST_BURN_IN, longest))
     if burn_in == "auto":
         opened = given["chains"] == "auto"
         return Lengths(chains, None, most_burn_in, draws, thin, opened)

@@ -87,6 +87,7 @@ def default_graphs(rows: int, columns: int) -> tuple[RegionGraph, ...]:
     4 (4, 1, 1, 1) 32 shared
     2 (8, 1) 16 shared
     2 (4, 1) 8 cross
+    1 (8,) 8 cross
     """
     usual = choose_graph(rows, columns)
     depth, states = usual.depth, usual.leaves
@@ -98,20 +99,23 @@ def default_graphs(rows: int, columns: int) -> tuple[RegionGraph, ...]:
             rows, columns, depth=levels, partitions=(first,) + (1,) * (levels - 1), sums=nodes
         )
 
-    crossed = min(2, depth)
+    def crossed(first: int, levels: int) -> RegionGraph:
+        return choose_graph(
+            rows,
+            columns,
+            depth=levels,
+            partitions=(first,) + (1,) * (levels - 1),
+            sums=min(_CROSS_STATES, states),
+            products="cross",
+        )
+
     graphs = [
         usual,
         shared(1, depth, 2 * states),
         shared(8, depth, states),
         shared(4, depth, 2 * states),
         shared(8, max(1, depth - 2), states),
-        choose_graph(
-            rows,
-            columns,
-            depth=crossed,
-            partitions=(4,) + (1,) * (crossed - 1),
-            sums=min(_CROSS_STATES, states),
-            products="cross",
-        ),
+        crossed(4, min(2, depth)),
+        crossed(8, 1),
     ]
     return tuple(dict.fromkeys(graphs))

@@ -18,8 +18,8 @@ lengths of time                                               duration  by sign
 
 By sign: gaussian alone if some value is negative; gaussian and exponential if some are 0; gaussian
 and lognormal if all are positive; and atoms, wherever values recur far more often than those around
-them: zeros, round numbers. Few values that all recur have gaussian and atoms. Whole numbers in a
-column of floats count as whole: pandas turns integers with missing cells into floats. Poisson
+them: zeros, round numbers, dates. Few values that all recur have gaussian and atoms. Whole numbers
+in a column of floats count as whole: pandas turns integers with missing cells into floats. Poisson
 leaves are for counts near zero only: their spread is tied to their mean, which is far too narrow
 for an income and too rigid for an age.
 
@@ -247,9 +247,10 @@ def infer_column(survey: ColumnSurvey) -> ColumnSchema:
     if survey.content == "booleans":
         return ColumnSchema(name, "binary", dtype=dtype)
     if survey.content == "moments":
-        return ColumnSchema(name, "datetime", resolution=survey.step, dtype=dtype)
-    families = _families_from(survey.lowest)
+        families = _time_families(("gaussian",), survey)
+        return ColumnSchema(name, "datetime", families, resolution=survey.step, dtype=dtype)
     if survey.content == "durations":
+        families = _time_families(_families_from(survey.lowest), survey)
         return ColumnSchema(name, "duration", families, resolution=survey.step, dtype=dtype)
     families = _number_families(survey)
     if not survey.whole:
@@ -300,6 +301,13 @@ def _number_families(survey: ColumnSurvey) -> tuple[str, ...]:
         return _with_atoms(families, survey.distinct, survey.counts, step)
     zeros = survey.zeros >= max(_FEWEST_ZEROS, _LEAST_SHARE * survey.observed)
     return (*families, "atoms") if zeros else families
+
+
+def _time_families(families: tuple[str, ...], survey: ColumnSurvey) -> tuple[str, ...]:
+    """Families with atoms beside them where times recur: the first of January of some years."""
+    if not survey.distinct.size:
+        return families
+    return _with_atoms(families, survey.distinct, survey.counts, survey.step)
 
 
 def _with_atoms(

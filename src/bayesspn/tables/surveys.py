@@ -49,7 +49,8 @@ class ColumnSurvey:
     whole : bool
         Whether all numbers are whole and exact.
     distinct, counts : ndarray
-        Different numbers, ascending, and how often each occurs; empty if there are too many.
+        Different numbers, times in seconds, ascending, and how often each occurs; empty if there
+        are too many.
     zeros : int
         How many numbers are 0.
     step : float
@@ -108,10 +109,11 @@ def survey_cells(cells: Cells) -> ColumnSurvey:
         content: Content = "moments" if kind == "M" else "durations"
         if not observed:
             return ColumnSurvey(name, dtype, content, 0)
-        seconds = seconds_from_times(cells.observed)
-        low, high = float(seconds.min()), float(seconds.max())
+        distinct, counts = np.unique(seconds_from_times(cells.observed), return_counts=True)
+        low, high = float(distinct[0]), float(distinct[-1])
         step = recorded_step(cells.observed)
-        return ColumnSurvey(name, dtype, content, observed, lowest=low, highest=high, step=step)
+        told = ColumnSurvey(name, dtype, content, observed, lowest=low, highest=high, step=step)
+        return _remember(told, distinct, counts)
     if not observed:
         return ColumnSurvey(name, dtype, "numbers", 0)
     values = numbers(cells)[~cells.missing]
@@ -176,7 +178,7 @@ def merge_surveys(parts: Sequence[ColumnSurvey]) -> ColumnSurvey:
         zeros=sum(part.zeros for part in told),
         step=min(part.step for part in told),
     )
-    if first.content != "numbers":
+    if first.content == "booleans":
         return merged
     known = all(part.distinct.size for part in told)
     kept = told if known else []
