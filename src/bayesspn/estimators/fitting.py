@@ -13,7 +13,7 @@ from tqdm.auto import tqdm
 
 from bayesspn.arrays import Array
 from bayesspn.engine.shards import Shards, as_shards
-from bayesspn.estimators.plans import BURN_IN_SHARE, MOST_CHAINS
+from bayesspn.estimators.plans import BURN_IN_SHARE, MOST_CHAINS, share_draws
 from bayesspn.files.checkpoints import Checkpoint
 from bayesspn.inference.chains import (
     Chain,
@@ -38,6 +38,11 @@ _ROUNDS = 10
 
 #: Sweeps that tell what a sweep takes on this machine.
 _TIMED_SWEEPS = 2
+
+#: Chains that are added together, for every core, and the share of a time limit until which they
+#: are burnt in.
+_TOGETHER = 4
+_ADDING_SHARE = 0.95
 
 #: Burn-in that has not ended yet.
 _NEVER = 2**62
@@ -220,6 +225,7 @@ class _Run:
                 self._burn_in(planned)
                 if self.pace is not None and planned.open_chains:
                     planned = self._add_chains(planned)
+                    draws = planned.draws
                 self._advance((self.burn_in or 0) + draws * planned.thin, planned.thin)
             except KeyboardInterrupt:
                 self._stop_early(planned)
@@ -257,29 +263,36 @@ class _Run:
         self.bar.refresh()
 
     def _add_chains(self, planned: Lengths) -> Lengths:
-        """More chains of the same length, as many as there is time for."""
+        """More chains of the same length while there is time, some together."""
         assert self.clock is not None
         assert self.burn_in is not None
         assert self.pace is not None
-        present = len(self.chains)
         if self.burn_in == 0:
             return planned
-        sweep = (time.monotonic() - self.begun) / (present * self.burn_in)
+        sweep = (time.monotonic() - self.begun) / (len(self.chains) * self.burn_in)
         drawing = planned.draws * planned.thin * sweep
-        chain = self.pace.warm_up + self.burn_in * sweep + drawing
-        room = self.clock.left() - present * drawing
-        more = int(np.clip(room / chain, 0, MOST_CHAINS - present))
-        if more < 1:
-            return planned
-        self.chains += self.starting.warm_up(range(present, present + more))
-        grown = replace(planned, chains=present + more)
-        self.store.plan = grown
-        self.bar.total = len(self.chains) * (self.burn_in + planned.draws * planned.thin)
-        self._advance(self.burn_in, planned.thin, 0.95)
-        # chains that were not burnt in on time are left out
-        self.chains = [chain for chain in self.chains if chain.sweep >= self.burn_in]
-        grown = self.store.plan = replace(grown, chains=len(self.chains))
-        return grown
+        all_drawing = len(self.chains) * drawing
+        chain = self.pace.warm_up + self.burn_in * sweep
+        if not planned.open_draws:  # else the same number of draws comes from more chains
+            chain += drawing
+        while (present := len(self.chains)) < MOST_CHAINS:
+            room = (self.clock.left() - all_drawing) / chain
+            more = int(np.clip(room, 0, min(_TOGETHER * self.jobs, MOST_CHAINS - present)))
+            if more < 1:
+                break
+            self.chains += self.starting.warm_up(range(present, present + more))
+            self.store.plan = replace(planned, chains=present + more)
+            self.bar.total += more * (self.burn_in + planned.draws * planned.thin)
+            in_time = self._advance(self.burn_in, planned.thin, _ADDING_SHARE)
+            # chains that were not burnt in on time are left out
+            self.chains = [chain for chain in self.chains if chain.sweep >= self.burn_in]
+            all_drawing += (len(self.chains) - present) * drawing * (not planned.open_draws)
+            if not in_time:
+                break
+        count = len(self.chains)
+        draws = min(planned.draws, share_draws(count)) if planned.open_draws else planned.draws
+        self.store.plan = replace(planned, chains=count, draws=draws)
+        return self.store.plan
 
     def _stop_early(self, planned: Lengths) -> None:
         """Go on with what there is after Ctrl-C, or not at all."""

@@ -20,8 +20,10 @@ from bayesspn.inference.warm_up import TRIAL_SWEEPS, WarmUp, plan_samples
 #: comparison of graphs and the warm-up aside.
 NOMINAL_SECONDS = 20.0
 
-#: Chains, if there is no limit and if there is one; many short ones are better than few long ones.
+#: Chains, if there is no limit; that begin together if there is one; and these with those that are
+#: added while there is time. Many short ones are better than few long ones.
 _USUAL_CHAINS = 8
+_FIRST_CHAINS = 16
 MOST_CHAINS = 64
 _FEWEST_CHAINS = 2
 
@@ -131,12 +133,12 @@ def plan_lengths(
     """
     chains = given["chains"]
     if chains == "auto":
-        most = MOST_CHAINS if limited else _USUAL_CHAINS
+        most = _FIRST_CHAINS if limited else _USUAL_CHAINS
         whole = warm_up_seconds + _CHAIN_SWEEPS * sweep_seconds
         chains = int(np.clip(seconds // whole, _FEWEST_CHAINS, most))
     each = max(1, int((seconds / chains - warm_up_seconds) // sweep_seconds))
     draws, thin = given["draws"], given["thin"]
-    wanted = -(-_DRAWS // chains) if draws == "auto" else draws
+    wanted = share_draws(chains) if draws == "auto" else draws
     room = max(_FEWEST_DRAWS, int(_DRAWING_SHARE * each))
     if thin == "auto":
         thin = int(np.clip(room // wanted, 1, _THIN))
@@ -146,9 +148,14 @@ def plan_lengths(
     longest = _MOST_BURN_IN if limited else _USUAL_BURN_IN
     most_burn_in = int(np.clip(each - draws * thin, _LEAST_BURN_IN, longest))
     if burn_in == "auto":
-        opened = given["chains"] == "auto"
-        return Lengths(chains, None, most_burn_in, draws, thin, opened)
+        opened = (given[name] == "auto" for name in ("chains", "draws"))
+        return Lengths(chains, None, most_burn_in, draws, thin, *opened)
     return Lengths(chains, int(burn_in), int(burn_in), draws, thin)
+
+
+def share_draws(chains: int) -> int:
+    """Draws of each of so many chains."""
+    return max(_FEWEST_DRAWS, -(-_DRAWS // chains))
 
 
 def plan_warm_up(given: Mapping[str, Any], rows: int, starts: tuple[str, ...]) -> WarmUp:

@@ -16,8 +16,8 @@ class Lengths:
         None burns in until chains no longer climb, at most ``most_burn_in`` sweeps.
     most_burn_in : int
     draws, thin : int
-    open_chains : bool
-        Whether there may be more chains, if there is time.
+    open_chains, open_draws : bool
+        Whether there may be more chains, if there is time, and then fewer draws of each.
     """
 
     chains: int
@@ -26,3 +26,4 @@ class Lengths:
     draws: int
     thin: int
     open_chains: bool = field(default=False, repr=False)
+    open_draws: bool = field(default=False, repr=False)
