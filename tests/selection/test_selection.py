@@ -93,7 +93,7 @@ def test_evidence_knows_independent_columns():
     table = choose(np.hstack([x, y]), {"depth": [0], "leaves": [1, 2]}, sweeps=40).table
     gap = table["evidence"]["mixture of 2"] - table["evidence"]["independent columns"]
     assert abs(gap - 0.6) < 4 * np.hypot(*table["standard_error"])  # 0.6 by 600 sweeps
-    assert table["weight"]["independent columns"] == pytest.approx(1 / (1 + np.exp(gap)))
+    assert 0.05 < table["weight"]["independent columns"] < 0.95  # neither is ruled out
     assert (table["standard_error"] < 3).all()
     assert (table["sweeps_per_second"] > 1).all()
 
