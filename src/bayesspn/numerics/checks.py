@@ -60,6 +60,8 @@ def levels_to_user() -> int:
     """``stacklevel`` at which the caller of this function warns the user's line."""
     frame = inspect.currentframe()
     level = 0
-    while frame is not None and frame.f_globals.get("__name__", "").startswith(_PACKAGE):
+    # scikit-learn wraps methods whose results can be frames
+    ours = (_PACKAGE, "sklearn.")
+    while frame is not None and frame.f_globals.get("__name__", "").startswith(ours):
         frame, level = frame.f_back, level + 1
     return level
