@@ -25,8 +25,9 @@ from bayesspn.selection.defaults import choose_graph
 from bayesspn.selection.evidence import estimate_evidence
 from bayesspn.tables import encode
 from bayesspn.tables.bounds import encode_bounds
+from bayesspn.tables.changes import continue_schema
 from bayesspn.tables.frames import open_table
-from bayesspn.tables.infer import continue_schema, encode_table
+from bayesspn.tables.infer import encode_table
 from bayesspn.tables.partitions import names_files
 
 
@@ -193,7 +194,9 @@ class BayesianSPN(Questions, DensityMixin, JointEstimator):
         The chains go on from where they stand, now with all rows, and their next
         ``burn_in + draws * thin`` sweeps give the draws that take the place of those before. They
         are of the posterior given all rows, as if these had been there from the start. Graph,
-        schema and priors stay as they are, and ``checkpoint`` is not used. The first call is `fit`.
+        kinds, families and priors stay as they are. Which values a column is recorded as is read
+        again, from all rows, if new cells are recorded otherwise. ``checkpoint`` is not used. The
+        first call is `fit`.
 
         Parameters
         ----------
@@ -246,7 +249,9 @@ class BayesianSPN(Questions, DensityMixin, JointEstimator):
 
         The graph stays as it is, and so do the kind, the families and the priors of columns that
         were there before, unless new cells do not allow it: those are described anew, as added
-        columns are. ``checkpoint`` is not used. The first call is `fit`.
+        columns are. Cells may be recorded otherwise than before, 2.75 where all was 0.5, 1.5 or 4:
+        which values there are is then read off the table again, unless ``schema`` says it.
+        ``checkpoint`` is not used. The first call is `fit`.
 
         Parameters
         ----------
@@ -270,11 +275,11 @@ class BayesianSPN(Questions, DensityMixin, JointEstimator):
         if names_files(X):
             raise ValueError("refit needs a table in memory, not the names of files: use fit")
         opened = open_table(X)
-        schema = continue_schema(opened, self.schema_)
+        schema, sources = continue_schema(opened, self.schema_, self.schema)
         values = encode(opened, schema)
         engine = resolve_engine(self.engine)
         with placed_table(schema, values, opened.library, engine) as table:
-            self._learn_changed(table)
+            self._learn_changed(table, sources)
         validate_data(self, X, skip_check_array=True)
         return self
 
