@@ -129,6 +129,16 @@ def test_bad_tables_are_refused_and_nothing_changes(tmp_path):
         numbers.refit(np.zeros((30, 2)))
 
 
+def test_names_that_are_refused_change_nothing():
+    table = make_table(60)
+    model = BayesianSPN(**QUICK).fit(table)
+    scores = model.score_samples(table)
+    with pytest.raises(TypeError, match="names"):
+        model.refit(table.rename(columns={"legs": 7}))
+    assert model.schema_.names == tuple(table.columns)
+    np.testing.assert_array_equal(model.score_samples(table), scores)
+
+
 def test_the_first_call_is_a_fit():
     table = make_table(40)
     first = BayesianSPN(**QUICK).refit(table)

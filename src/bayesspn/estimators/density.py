@@ -217,7 +217,7 @@ class BayesianSPN(Questions, DensityMixin, JointEstimator):
             return self.fit(X)
         check_parameters(self)
         values = encode(X, self.schema_)
-        validate_data(self, X, reset=False, skip_check_array=True)
+        self._check_names(X, self.schema_, reset=False)
         if len(values):
             self._learn_more(values)
         return self
@@ -274,13 +274,15 @@ class BayesianSPN(Questions, DensityMixin, JointEstimator):
         check_parameters(self)
         if names_files(X):
             raise ValueError("refit needs a table in memory, not the names of files: use fit")
+        # names that are refused must not leave a model half changed
+        type(self)()._check_names(X, self.schema_)
         opened = open_table(X)
         schema, sources = continue_schema(opened, self.schema_, self.schema)
         values = encode(opened, schema)
         engine = resolve_engine(self.engine)
         with placed_table(schema, values, opened.library, engine) as table:
             self._learn_changed(table, sources)
-        validate_data(self, X, skip_check_array=True)
+        self._check_names(X, schema)
         return self
 
     def log_evidence(
@@ -372,7 +374,7 @@ class BayesianSPN(Questions, DensityMixin, JointEstimator):
         True
         """
         check_is_fitted(self)
-        validate_data(self, X, reset=False, skip_check_array=True)
+        self._check_names(X, self.schema_, reset=False)
         return score_rows(self.posterior_, encode(X, self.schema_, self.handle_unknown))
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:

@@ -54,6 +54,7 @@ from bayesspn.rows.encoded import EncodedRows, encode_rows
 from bayesspn.selection.building import Priors, build_model
 from bayesspn.tables.changes import continue_grids
 from bayesspn.tables.columns import describe_columns, with_grids
+from bayesspn.tables.frames import open_table
 from bayesspn.tables.partitions import names_files
 from bayesspn.tables.schema import Schema
 
@@ -132,8 +133,20 @@ class JointEstimator(Diagnosed, BaseEstimator):
         engine, seed = resolve_engine(self.engine), self._weights_seed(sample_weight)
         with opened_table(X, self.schema, engine, sample_weight, seed) as table:
             header = pd.DataFrame(columns=list(table.schema.recorded)) if names_files(X) else X
-            validate_data(self, header, skip_check_array=True)
+            self._check_names(header, table.schema)
             self._learn(table)
+
+    def _check_names(self, X: Any, schema: Schema, *, reset: bool = True) -> None:
+        """Check the names of a table's columns, or keep them, as scikit-learn does.
+
+        Indicators of missing cells, which a table may have and need not, have no part in it.
+        """
+        indicators = {column.name for column in schema if column.indicates is not None}
+        if indicators and hasattr(X, "columns"):
+            names = open_table(X).names
+            if not indicators.isdisjoint(names):
+                X = pd.DataFrame(columns=[name for name in names if name not in indicators])
+        validate_data(self, X, reset=reset, skip_check_array=True)
 
     def _weights_seed(self, sample_weight: Any) -> int:
         """Of the rounding of weights; a generator is left alone where there is nothing to round."""

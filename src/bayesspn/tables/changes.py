@@ -70,15 +70,14 @@ def continue_schema(table: Any, known: Schema, stated: Schema | None = None) -> 
             f"X has {len(opened.names)} features, but the model has {len(known.recorded)}: columns "
             "can be added and dropped if they have names, as in a data frame"
         )
-    # indicators are read off the cells that they are about, whatever the table says
-    names = [name for name in opened.names if name not in known or name in known.recorded]
-    if not names:
-        raise TableError("the table has no columns but indicators of missing cells; add the others")
+    # indicators are read off the cells that they are about, if these are there
+    indicators = [column for column in known if column.indicates in opened.names]
+    names = [name for name in opened.names if name not in {column.name for column in indicators}]
     kept: dict[Hashable, ColumnSchema] = {}
     surveys = []
     for name in names:
         cells = opened.read(opened.names.index(name))
-        values = _suitable_values(cells, known[name]) if name in known else None
+        values = _suitable_values(cells, known[name]) if name in known.recorded else None
         if values is None:
             surveys.append(survey_cells(read_values(cells)))
         else:
@@ -86,7 +85,6 @@ def continue_schema(table: Any, known: Schema, stated: Schema | None = None) -> 
     sources = {name: known.position(name) for name in kept}
     if surveys:
         kept |= {column.name: column for column in infer_columns(surveys)}
-    indicators = [column for column in known if column.indicates in kept]
     sources |= {column.name: known.position(column.name) for column in indicators}
     schema = Schema((*(kept[name] for name in names), *indicators))
     return ContinuedSchema(schema, tuple(sources.get(name) for name in schema.names))
