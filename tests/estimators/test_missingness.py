@@ -114,6 +114,16 @@ def test_new_rows_have_holes_like_the_table(model):
     assert np.isfinite(model.score_samples(rows[:20])).all()
 
 
+def test_a_marginal_says_what_it_lacks(model):
+    part = model.marginal(["age", "pay"])
+    with pytest.raises(QuestionError, match="name 'pay is missing' as well"):
+        part.probability("pay is missing")
+    with pytest.raises(QuestionError, match="model_missing"):
+        part.probability("age is missing")
+    both = model.marginal(["age", "pay", "pay is missing"])
+    assert both.probability("pay is missing") == model.probability("pay is missing")
+
+
 def test_without_it_nothing_is_said_of_holes():
     plain = BayesianSPN(**QUICK).fit(make_table(60))
     with pytest.raises(QuestionError, match="model_missing"):

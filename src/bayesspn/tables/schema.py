@@ -367,11 +367,12 @@ class Schema:
         pay is missing  binary  bernoulli  of pay  bool
         """
         columns = list(self.columns)
-        for name in names:
-            if isinstance(name, list | set | dict):
-                listed = ", ".join(repr(one) for one in name)
+        given: tuple[Any, ...] = names
+        for several in given:
+            if isinstance(several, list | set):
+                listed = ", ".join(repr(name) for name in several)
                 raise SchemaError(
-                    f"model_missing takes names one by one, got a {type(name).__name__}: write "
+                    f"model_missing takes names one by one, got a {type(several).__name__}: write "
                     f"model_missing({listed}), or a star before it"
                 )
         for name in dict.fromkeys(names):
