@@ -32,6 +32,7 @@ def test_a_changed_table_is_learned_on(run, table, tmp_path):
     short = [*SHORT[2:], "--quiet"]
     result = run("refit", "old.bspn", "changed.csv", "-o", "new.bspn", *short)
     assert "'tall' of changed.csv left out" in result.stderr
+    assert "changed.csv lacks 'ill'; the new model is without" in result.stderr
     fitted = load("new.bspn")
     assert fitted.schema_.names == ("sex", "age", "income", "job")
     assert fitted.posterior_.draws[0][0].edge_counts[0].sum() == 60
@@ -40,6 +41,22 @@ def test_a_changed_table_is_learned_on(run, table, tmp_path):
     assert load("new.bspn").schema_.names == ("age", "tall")
     result = run("refit", "old.bspn", "changed.csv", "-o", "new.bspn", *short, code=1)
     assert "new.bspn" in result.stderr
+
+
+def test_columns_that_a_changed_table_lacks_are_told(run, table):
+    options = [*SHORT[2:], "--quiet"]
+    table.rename(columns={"income": "Income"}).to_csv("renamed.csv", index=False)
+    result = run("refit", "@m.bspn", "renamed.csv", "-o", "new.bspn", *options)
+    assert "'Income' of renamed.csv left out" in result.stderr
+    assert "renamed.csv lacks 'income'" in result.stderr
+    # what was left out on purpose is not
+    result = run("refit", "@m.bspn", "@t.csv", "-o", "b.bspn", "--drop", "income,job", *options)
+    assert "lacks" not in result.stderr
+    result = run("refit", "@m.bspn", "@t.csv", "-o", "c.bspn", "--columns", "age,sex", *options)
+    assert "lacks" not in result.stderr
+    pd.DataFrame({"other": [1.5, 2.5, 4.0]}).to_csv("other.csv", index=False)
+    result = run("refit", "@m.bspn", "other.csv", "-o", "d.bspn", *options, code=1)
+    assert "none of the model's columns" in result.stderr
 
 
 def test_holes_can_be_made_part_of_the_model(run, table):

@@ -6,12 +6,19 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bayesspn import BayesianSPN, InfiniteSPN, SPNClassifier, SPNImputer, load
+from bayesspn import (
+    BayesianSPN,
+    InfiniteSPN,
+    SPNClassifier,
+    SPNImputer,
+    SPNRegressor,
+    load,
+)
 from bayesspn.duckdb import register
 from bayesspn.explorer.session import Session
 from bayesspn.questions.event_values import QuestionError
 from bayesspn.report import build_report
-from bayesspn.tables import ColumnSchema, Schema, decode, encode, infer_schema
+from bayesspn.tables import ColumnSchema, Schema, TableError, decode, encode, infer_schema
 from bayesspn.tables.encoding import encode_some
 from bayesspn.tables.schema import SchemaError
 
@@ -107,6 +114,16 @@ def test_new_rows_have_holes_like_the_table(model):
     assert np.isfinite(model.score_samples(rows[:20])).all()
 
 
+def test_a_marginal_says_what_it_lacks(model):
+    part = model.marginal(["age", "pay"])
+    with pytest.raises(QuestionError, match="name 'pay is missing' as well"):
+        part.probability("pay is missing")
+    with pytest.raises(QuestionError, match="model_missing"):
+        part.probability("age is missing")
+    both = model.marginal(["age", "pay", "pay is missing"])
+    assert both.probability("pay is missing") == model.probability("pay is missing")
+
+
 def test_without_it_nothing_is_said_of_holes():
     plain = BayesianSPN(**QUICK).fit(make_table(60))
     with pytest.raises(QuestionError, match="model_missing"):
@@ -159,6 +176,60 @@ def test_schemas_that_make_no_sense_are_refused(schema):
         Schema((*schema.columns, ColumnSchema("gone", "binary", indicates="pay")))
     taken = Schema((ColumnSchema("a", "real"), ColumnSchema("a is missing", "binary")))
     assert taken.model_missing("a").names[-1] == "a is missing_"
+
+
+def test_tables_may_have_indicators_which_are_not_looked_at(model, schema):
+    table = make_table(40, seed=3)
+    told = table.assign(**{"pay is missing": ~table["pay"].isna()})
+    np.testing.assert_array_equal(model.score_samples(told), model.score_samples(table))
+    again = BayesianSPN(schema=schema, chains=1, burn_in=5, draws=5, random_state=0).fit(told)
+    assert again.n_features_in_ == 3
+    assert again.refit(told).schema_.names == ("pay", "house", "age", "pay is missing")
+    again.partial_fit(told)
+    assert again.feature_names_in_.tolist() == ["pay", "house", "age"]
+    # of rows that lack the column, it is unknown whether it is missing
+    lacking = told.drop(columns="pay")
+    unknown = model.probability("house = own", given=lacking)
+    np.testing.assert_array_equal(
+        unknown, model.probability("house = own", given=table.drop(columns="pay"))
+    )
+    # without what it is about it is a column like others
+    assert again.refit(lacking).schema_.names == ("house", "age", "pay is missing")
+    assert again.schema_["pay is missing"].indicates is None
+
+
+def test_indicators_go_along_with_what_they_are_about(schema):
+    renamed = schema.replace("pay", name="wage")
+    assert renamed["pay is missing"].indicates == "wage"
+    table = make_table(20).rename(columns={"pay": "wage"})
+    np.testing.assert_array_equal(encode(table, renamed)[:, 3], table["wage"].isna())
+    part = Schema(tuple(schema[name] for name in ("age", "pay is missing")))
+    for alone in (make_table(20)[["age"]], make_table(20)[["age"]].to_numpy()):
+        with pytest.raises(TableError, match="'pay is missing' says whether 'pay' is missing"):
+            encode(alone, part)
+    np.testing.assert_array_equal(
+        encode(make_table(20)[["age", "pay"]], part)[:, 1], make_table(20)["pay"].isna()
+    )
+
+
+def test_the_indicator_of_a_target_is_left_out(schema):
+    table = make_table(60)
+    settings = {"chains": 1, "burn_in": 5, "draws": 5, "random_state": 0}
+    known = table[table["pay"].notna()]
+    regressor = SPNRegressor(schema=schema, **settings).fit(known[["house", "age"]], known["pay"])
+    assert regressor.schema_.names == ("house", "age", "pay")
+    both = schema.model_missing("house")
+    classifier = SPNClassifier(schema=both, **settings).fit(table[["pay", "age"]], table["house"])
+    assert classifier.schema_.names == ("pay", "age", "pay is missing", "house")
+
+
+def test_columns_may_be_named_twice_and_only_one_by_one(schema):
+    plain = infer_schema(make_table(20))
+    assert plain.model_missing("pay", "pay").names == ("pay", "house", "age", "pay is missing")
+    with pytest.raises(SchemaError, match=r"one by one.*model_missing\('pay', 'age'\)"):
+        plain.model_missing(["pay", "age"])
+    numbers = Schema((ColumnSchema(1, "real"), ColumnSchema("1", "real")))
+    assert numbers.model_missing(1, "1").names[2:] == ("1 is missing", "1 is missing_")
 
 
 def test_reports_pages_and_sql_have_it_too(model):

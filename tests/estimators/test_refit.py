@@ -129,6 +129,16 @@ def test_bad_tables_are_refused_and_nothing_changes(tmp_path):
         numbers.refit(np.zeros((30, 2)))
 
 
+def test_names_that_are_refused_change_nothing():
+    table = make_table(60)
+    model = BayesianSPN(**QUICK).fit(table)
+    scores = model.score_samples(table)
+    with pytest.raises(TypeError, match="names"):
+        model.refit(table.rename(columns={"legs": 7}))
+    assert model.schema_.names == tuple(table.columns)
+    np.testing.assert_array_equal(model.score_samples(table), scores)
+
+
 def test_the_first_call_is_a_fit():
     table = make_table(40)
     first = BayesianSPN(**QUICK).refit(table)
@@ -147,3 +157,65 @@ def test_a_refit_ends_where_a_fresh_fit_does():
     whole, other = (BayesianSPN(**settings, random_state=seed).fit(table) for seed in (1, 2))
     spread = abs(whole.score(test) - other.score(test)) + 0.02
     assert abs(changed.score(test) - whole.score(test)) < 3 * spread
+
+
+def few_values(rows: int = 60) -> pd.DataFrame:
+    rng = np.random.default_rng(5)
+    return pd.DataFrame(
+        {"x": rng.choice([0.5, 1.5, 4.0], rows), "g": rng.integers(0, 2, rows).astype(bool)}
+    )
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_values_off_the_old_grid_have_the_probability_of_a_fresh_fit(kind):
+    table = few_values()
+    edited = table.copy()
+    edited.loc[:20, "x"] = 2.75
+    settings = {"chains": 2, "burn_in": 30, "draws": 20, "random_state": 0}
+    fresh = kind(**settings).fit(edited).probability("x = 2.75")
+    changed = kind(**settings).fit(table).refit(edited)
+    assert changed.probability("x = 2.75") == pytest.approx(fresh, abs=0.06)
+    grown = kind(**settings).fit(table).partial_fit(table.assign(x=2.75))
+    assert grown.probability("x = 2.75") == pytest.approx(0.5, abs=0.06)
+    assert set(grown.schema_["x"].values) == {0.5, 1.5, 2.75, 4.0}
+    assert grown.posterior_.draws[0][0].edge_counts[0].sum() == 120
+    assert 2.75 in grown.sample(50, random_state=0)["x"].to_numpy()
+
+
+def test_columns_recorded_finer_than_before_get_their_step():
+    rng = np.random.default_rng(2)
+    halves = pd.DataFrame({"x": rng.integers(-20, 20, 60) / 2 + 0.0, "day": 0})
+    halves["day"] = pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 300, 60), "D")
+    fine = halves.assign(x=rng.normal(0, 5, 60).round(3), day=halves["day"] + pd.Timedelta("90min"))
+    model = BayesianSPN(**QUICK).fit(halves)
+    assert model.schema_["x"].resolution == 0.5
+    assert model.schema_["day"].resolution == 86_400
+    location = model.posterior_.model.leaves.columns[0].constants[0][:2]
+    for changed in (model.refit(fine), BayesianSPN(**QUICK).fit(halves).partial_fit(fine)):
+        assert changed.schema_["x"].resolution == 0.001
+        assert changed.schema_["day"].resolution == 60
+        described = changed.posterior_.model.leaves.columns[0]
+        assert described.resolution == 0.001
+        # the units of the leaves, in which chains stand, stay
+        np.testing.assert_array_equal(described.constants[0][:2], location)
+
+
+def test_new_values_that_recur_become_atoms():
+    rng = np.random.default_rng(3)
+    table = pd.DataFrame({"x": rng.normal(2, 1, 100), "g": rng.random(100) < 0.5})
+    model = BayesianSPN(**QUICK).fit(table)
+    zeros = table.assign(x=table["x"].where(rng.random(100) < 0.6, 0.0))
+    share = (zeros["x"] == 0).mean()
+    model.refit(zeros)
+    assert model.schema_["x"].atoms == (0.0,)
+    assert model.probability("x = 0") == pytest.approx(share, abs=0.12)
+    assert "atoms" in model.schema_["x"].families
+
+
+def test_grids_that_the_user_states_stay():
+    table = few_values()
+    known = bayesspn.tables.infer_schema(table)
+    schema = known.replace("x", values=(0.5, 1.5, 4.0), resolution=1.0)
+    model = BayesianSPN(schema=schema, **(QUICK | {"chains": 1})).fit(table)
+    model.refit(table.assign(x=table["x"].replace(1.5, 2.75)))
+    assert model.schema_["x"].values == (0.5, 1.5, 4.0)

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from support import GRAPHS, binary_leaves, mixed_leaves, mixed_table, prior_circuit
 
+from bayesspn import BayesianSPN
 from bayesspn.engine import compiled
 from bayesspn.engine.kernels import visits
 from bayesspn.graphs import RegionGraph
@@ -152,3 +153,12 @@ def test_kernels_stay_inside_their_arrays(tmp_path):
     environment = os.environ | {"NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(tmp_path)}
     result = subprocess.run(command, env=environment, capture_output=True, text=True)
     assert result.returncode == 0, result.stdout[-3000:]
+
+
+@pytest.mark.parametrize("size", [1.0, 1e6, 1e8, 3e9])
+def test_visits_of_absurd_rows_add_up(size):
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    graph = RegionGraph(2, sums=3, leaves=3)
+    model = BayesianSPN(graph=graph, chains=1, burn_in=5, draws=4, random_state=0).fit(X)
+    found = evaluate(model.posterior_.drawn, np.array([[size, np.nan, size]])).visits()
+    np.testing.assert_allclose(found.sum(axis=-1), 1.0, rtol=1e-9)

@@ -6,9 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bayesspn import SPNClassifier, SPNRegressor
+from bayesspn import BayesianSPN, SPNClassifier, SPNRegressor
 from bayesspn.questions.events import QuestionError
 from bayesspn.questions.row_answers import spread_rows
+from bayesspn.tables import infer_schema
 
 EVENTS = [
     "size > 2",
@@ -202,3 +203,69 @@ def test_targets_have_quantiles_and_intervals_that_cover_them(supervised):
         model.predict(X, quantiles=[0.5, 2])
     with pytest.raises(ValueError, match="not for both"):
         model.predict(X, return_std=True, quantiles=0.5)
+
+
+@pytest.fixture(scope="module")
+def zeros():
+    """Amounts, many of which are 0, and days."""
+    rng = np.random.default_rng(4)
+    amount = np.where(rng.random(160) < 0.4, 0.0, rng.gamma(2.0, 1.0, 160))
+    day = pd.Timestamp("2024-02-01") + pd.to_timedelta(rng.integers(0, 30, 160), "D")
+    return pd.DataFrame({"amount": amount, "day": day, "g": rng.random(160) < 0.5})
+
+
+def test_quantiles_of_rows_are_recorded_values(zeros):
+    model = BayesianSPN(chains=1, burn_in=30, draws=10, random_state=0).fit(zeros)
+    rows = zeros[["g"]][:6]
+    levels = [0.05, 0.3, 0.9]
+    found = model.quantile("amount", levels, given=rows)
+    assert (found[:, 0] == 0).all()
+    assert (found >= 0).all()
+    assert model.quantile("amount", 0.05, given={"g": bool(rows["g"][0])}) == found[0, 0]
+    days = pd.DatetimeIndex(model.quantile("day", given=rows))
+    assert (days == days.normalize()).all()
+    answer = model.quantile("day", given=rows, interval=0.8)
+    assert all((pd.DatetimeIndex(p) == pd.DatetimeIndex(p).normalize()).all() for p in answer[:3])
+    regressor = SPNRegressor(chains=1, burn_in=30, draws=10, random_state=0)
+    ends = regressor.fit(zeros[["g"]], zeros["amount"]).predict_interval(rows)
+    assert (ends >= 0).all()
+
+
+def test_own_cells_that_contradict_what_is_given_are_ignored(zeros):
+    model = BayesianSPN(chains=1, burn_in=30, draws=10, random_state=0).fit(zeros)
+    some = model.condition("amount > 0.5")
+    rows = zeros[:8]
+    assert (rows["amount"] < 0.5).any()
+    without = rows.drop(columns="amount")
+    for ask in (
+        lambda given: some.probability("amount > 1", given=given),
+        lambda given: some.expectation("amount", given=given),
+        lambda given: some.quantile("amount", given=given),
+    ):
+        np.testing.assert_allclose(ask(rows), ask(without))
+        assert np.isfinite(ask(rows)).all()
+    # cells of other columns that contradict it make a row impossible
+    other = some.probability("g", given=rows)
+    np.testing.assert_array_equal(np.isnan(other), rows["amount"] <= 0.5)
+
+
+def test_own_cells_are_ignored_in_what_they_say_of_being_missing():
+    rng = np.random.default_rng(6)
+    rich = rng.random(200) < 0.4
+    pay = np.where(rich, 90.0, 30.0) + rng.normal(0, 5, 200).round(1)
+    pay[rng.random(200) < np.where(rich, 0.7, 0.1)] = np.nan
+    table = pd.DataFrame({"pay": pay, "own": rich})
+    schema = infer_schema(table).model_missing("pay")
+    model = BayesianSPN(schema=schema, chains=1, burn_in=30, draws=10, random_state=0).fit(table)
+    rows = table[table["pay"].notna()][:6]
+    without = rows[["own"]]
+    for ask in (
+        lambda given: model.probability("pay is missing", given=given),
+        lambda given: model.probability("pay > 50", given=given),
+        lambda given: model.expectation("pay", given=given),
+        lambda given: model.quantile("pay", given=given),
+    ):
+        np.testing.assert_allclose(ask(rows), ask(without))
+    # a cell that is missing is known to be, whatever it would hold
+    holes = rows.assign(pay=np.nan)
+    assert not np.allclose(model.expectation("pay", given=holes), model.expectation("pay", without))

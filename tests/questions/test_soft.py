@@ -34,7 +34,7 @@ def test_probabilities_follow_jeffreys_rule(model):
 
 
 def test_two_distributions_and_ranges(model):
-    given = {"job": {"clerk": 0.5, "cook": 0.5}, "age": {(20, 40): 0.9, (40, 60): 0.1}}
+    given = {"job": {"clerk": 0.5, "cook": 0.5}, "age": {(20, 40): 0.9, (41, 60): 0.1}}
     exact = sum(
         p * q * model.probability("ill", given={"job": job, "age": age})
         for job, p in given["job"].items()
@@ -61,6 +61,35 @@ def test_expectations_are_averages(model):
     frame = model.expectation(["age", "ill"], given=given)
     assert frame.loc["age", "value"] == model.expectation("age", given=given)
     assert model.expectation("age", given={"age": {30: 0.5, 40: 0.5}}, interval=0.9).low == 35
+
+
+def test_shares_that_were_rounded_add_up_to_one(model):
+    shares = {"clerk": 0.3000005, "cook": 0.7000004}
+    assert model.probability("age >= 0", given={"job": shares}) <= 1.0
+    answer = model.probability("age >= 0", given={"job": shares}, interval=0.9)
+    assert answer.value == pytest.approx(1.0, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("column", "shares"),
+    [
+        ("age", {(20, 40): 0.5, (30, 60): 0.5}),
+        ("age", {(20, 40): 0.5, (40, 60): 0.5}),  # 40 is recorded, and in both
+        ("age", {30: 0.5, (20, 40): 0.5}),
+    ],
+)
+def test_values_that_do_not_exclude_each_other_are_refused(model, column, shares):
+    with pytest.raises(QuestionError, match="in common"):
+        model.probability("ill", given={column: shares})
+
+
+def test_ranges_without_a_grid_may_meet():
+    table = pd.DataFrame({"x": np.random.default_rng(0).normal(size=80), "g": [True, False] * 40})
+    model = BayesianSPN(chains=1, burn_in=10, draws=5, random_state=0).fit(table)
+    given = {"x": {(-9.0, 0.0): 0.5, (0.0, 9.0): 0.5}}
+    assert 0 < model.probability("g", given=given) < 1
+    with pytest.raises(QuestionError, match="in common"):
+        model.probability("g", given={"x": {(-9.0, 0.5): 0.5, (0.0, 9.0): 0.5}})
 
 
 @pytest.mark.parametrize(

@@ -250,6 +250,39 @@ def read_columns(
     return table[kept]
 
 
+def compare_columns(
+    path: Path, kept: Sequence[Hashable], schema: Schema, chosen: bool, dropped: list[str] | None
+) -> None:
+    """Say which columns a model loses by a table, and refuse a table that has none of them.
+
+    Parameters
+    ----------
+    path : Path
+        The table.
+    kept : sequence of column names
+        What is to be learned of it.
+    schema : Schema
+        Of the model.
+    chosen : bool
+        Whether the user named the columns to learn.
+    dropped : list of str or None
+        Columns that the user named to leave out.
+    """
+    from bayesspn.tables.schema import list_some
+
+    known = schema.recorded
+    if not any(name in known for name in kept):
+        raise CommandError(
+            f"{name_input(path)}: has none of the model's columns, so there is nothing to go on "
+            f"from ({list_some(known)}); rename its columns, or learn it with `bayesspn fit`"
+        )
+    named = {part.strip() for text in dropped or [] for part in [text, *text.split(",")]}
+    lost = tuple(name for name in known if name not in kept and str(name) not in named)
+    if lost and not chosen:
+        listed = list_some(lost).removeprefix("known are ")
+        say(f"note: {name_input(path)} lacks {listed}; the new model is without")
+
+
 def find_column(name: str, schema: Schema) -> Hashable:
     """A column of a model by its name."""
     from bayesspn.questions.event_text import ColumnFinder

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from bayesspn import Conditional
+    from bayesspn.tables import Schema
 
 
 def predict(
@@ -81,17 +82,29 @@ def predict(
     fitted = load_model(model)
     joint, schema = fitted.joint_, fitted.schema_
     if event is not None:
-        ask = _ask_probability(joint, event, interval)
+        ask, asked = _ask_probability(joint, event, interval), _columns_of(event, schema)
     elif expectation is not None:
-        ask = _ask_expectation(joint, find_column(expectation, schema), interval)
+        asked = (find_column(expectation, schema),)
+        ask = _ask_expectation(joint, asked[0], interval)
     else:
         assert quantile is not None
-        ask = _ask_quantiles(joint, find_column(quantile, schema), at or [0.5], interval)
-    pieces = work_on_pieces(table, chosen, schema, keep or [], drop or [], ask)
+        asked = (find_column(quantile, schema),)
+        ask = _ask_quantiles(joint, asked[0], at or [0.5], interval)
+    pieces = work_on_pieces(table, chosen, schema, keep or [], drop or [], ask, asked)
     deliver(pieces, output, chosen, as_json=as_json)
 
 
 Ask = Callable[["pd.DataFrame"], "pd.DataFrame"]
+
+
+def _columns_of(event: str, schema: Schema) -> tuple[Hashable, ...]:
+    """Columns that an event, or what it gives for all rows, is about."""
+    from bayesspn.questions.events import read_any
+
+    events, given = read_any(event, schema)
+    parts: list[Mapping[int, object]] = [*events, given]
+    columns = [schema.columns[place] for part in parts for place in part]
+    return tuple(c.name if c.indicates is None else c.indicates for c in columns)
 
 
 def _ask_probability(joint: Conditional, event: str, interval: float | None) -> Ask:

@@ -25,6 +25,7 @@ from bayesspn.cli.options import (
     ThinOption,
     TimeLimitOption,
     check_new_file,
+    compare_columns,
     load_model,
     read_columns,
     wants_progress,
@@ -55,7 +56,7 @@ def refit(
 
     Rows and columns may have come and gone, cells may have been edited. The result is that of
     fitting the table afresh, sooner. Columns that the model did not have are left out unless
-    `--columns` names those to learn.
+    `--columns` names those to learn; a note names those that the table lacks.
 
     For example:
 
@@ -78,4 +79,5 @@ def refit(
         progress=wants_progress(progress, quiet),
     )
     data = read_columns(table, chosen, columns, drop, fitted.schema_)
+    compare_columns(table, data.columns.tolist(), fitted.schema_, bool(columns), drop)
     learn(fitted, fitted.refit, data, output, None, as_json=as_json, quiet=quiet)

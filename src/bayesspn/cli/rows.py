@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -231,8 +231,12 @@ def work_on_pieces(
     keep: list[str],
     drop: list[str],
     work: Callable[[pd.DataFrame], pd.DataFrame],
+    asked: Sequence[Hashable] = (),
 ) -> Iterator[pd.DataFrame]:
-    """What becomes of the pieces of a table, one after the other."""
+    """What becomes of the pieces of a table, one after the other.
+
+    Columns that are asked about need not be there, and are not told of.
+    """
     from bayesspn.tables import read_table_chunks
 
     start = 0
@@ -240,7 +244,7 @@ def work_on_pieces(
         kept, known = _split(piece, schema, keep, drop, path)
         if not start:
             _tell_left_out(piece, schema, [*keep, *drop], path)
-            _tell_absent(known, schema, path)
+            _tell_absent(known, schema, path, asked)
         with _located(path, start):
             result = _join(kept, work(known))
         yield result
@@ -282,10 +286,13 @@ def _tell_left_out(table: pd.DataFrame, schema: Schema, named: list[str], path: 
         say(f"note: the model has no {listed}; {name_input(path)} is read without")
 
 
-def _tell_absent(table: pd.DataFrame, schema: Schema, path: Path) -> None:
+def _tell_absent(
+    table: pd.DataFrame, schema: Schema, path: Path, asked: Sequence[Hashable] = ()
+) -> None:
     from bayesspn.tables.schema import list_some
 
-    absent = tuple(name for name in schema.recorded if name not in table.columns)
+    expected = [name for name in schema.recorded if name not in asked]
+    absent = tuple(name for name in expected if name not in table.columns)
     if 0 < len(absent) < len(schema):
         listed = list_some(absent).removeprefix("known are ")
         say(f"note: {name_input(path)} lacks {listed}; what it lacks counts as missing")

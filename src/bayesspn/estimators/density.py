@@ -25,8 +25,9 @@ from bayesspn.selection.defaults import choose_graph
 from bayesspn.selection.evidence import estimate_evidence
 from bayesspn.tables import encode
 from bayesspn.tables.bounds import encode_bounds
+from bayesspn.tables.changes import continue_schema
 from bayesspn.tables.frames import open_table
-from bayesspn.tables.infer import continue_schema, encode_table
+from bayesspn.tables.infer import encode_table
 from bayesspn.tables.partitions import names_files
 
 
@@ -193,7 +194,9 @@ class BayesianSPN(Questions, DensityMixin, JointEstimator):
         The chains go on from where they stand, now with all rows, and their next
         ``burn_in + draws * thin`` sweeps give the draws that take the place of those before. They
         are of the posterior given all rows, as if these had been there from the start. Graph,
-        schema and priors stay as they are, and ``checkpoint`` is not used. The first call is `fit`.
+        kinds, families and priors stay as they are. Which values a column is recorded as is read
+        again, from all rows, if new cells are recorded otherwise. ``checkpoint`` is not used. The
+        first call is `fit`.
 
         Parameters
         ----------
@@ -214,7 +217,7 @@ class BayesianSPN(Questions, DensityMixin, JointEstimator):
             return self.fit(X)
         check_parameters(self)
         values = encode(X, self.schema_)
-        validate_data(self, X, reset=False, skip_check_array=True)
+        self._check_names(X, self.schema_, reset=False)
         if len(values):
             self._learn_more(values)
         return self
@@ -246,7 +249,9 @@ class BayesianSPN(Questions, DensityMixin, JointEstimator):
 
         The graph stays as it is, and so do the kind, the families and the priors of columns that
         were there before, unless new cells do not allow it: those are described anew, as added
-        columns are. ``checkpoint`` is not used. The first call is `fit`.
+        columns are. Cells may be recorded otherwise than before, 2.75 where all was 0.5, 1.5 or 4:
+        which values there are is then read off the table again, unless ``schema`` says it.
+        ``checkpoint`` is not used. The first call is `fit`.
 
         Parameters
         ----------
@@ -269,13 +274,15 @@ class BayesianSPN(Questions, DensityMixin, JointEstimator):
         check_parameters(self)
         if names_files(X):
             raise ValueError("refit needs a table in memory, not the names of files: use fit")
+        # names that are refused must not leave a model half changed
+        type(self)()._check_names(X, self.schema_)
         opened = open_table(X)
-        schema = continue_schema(opened, self.schema_)
+        schema, sources = continue_schema(opened, self.schema_, self.schema)
         values = encode(opened, schema)
         engine = resolve_engine(self.engine)
         with placed_table(schema, values, opened.library, engine) as table:
-            self._learn_changed(table)
-        validate_data(self, X, skip_check_array=True)
+            self._learn_changed(table, sources)
+        self._check_names(X, schema)
         return self
 
     def log_evidence(
@@ -367,7 +374,7 @@ class BayesianSPN(Questions, DensityMixin, JointEstimator):
         True
         """
         check_is_fitted(self)
-        validate_data(self, X, reset=False, skip_check_array=True)
+        self._check_names(X, self.schema_, reset=False)
         return score_rows(self.posterior_, encode(X, self.schema_, self.handle_unknown))
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:

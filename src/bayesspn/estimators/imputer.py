@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from bayesspn.arrays import Array
 from bayesspn.engine.engines import Engine
@@ -237,7 +237,7 @@ class SPNImputer(OneToOneFeatureMixin, TransformerMixin, JointEstimator):
     def _encode(self, X: Any) -> Array:
         check_is_fitted(self)
         values = encode(X, self.schema_, self.handle_unknown)
-        validate_data(self, X, reset=False, skip_check_array=True)
+        self._check_names(X, self.schema_, reset=False)
         return values
 
 

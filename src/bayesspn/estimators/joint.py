@@ -39,7 +39,7 @@ from bayesspn.inference.lengths import Lengths
 from bayesspn.inference.starts.carried import carry_state
 from bayesspn.inference.state import State
 from bayesspn.inference.warm_up import WarmUp
-from bayesspn.leaves.columns import Leaves, widen_ranges
+from bayesspn.leaves.columns import Leaves, continue_column, widen_ranges
 from bayesspn.model.generative import Model
 from bayesspn.numerics.checks import levels_to_user
 from bayesspn.numerics.random_numbers import LARGEST_SEED, draw_seed
@@ -48,7 +48,9 @@ from bayesspn.questions.interface import Conditional
 from bayesspn.questions.views import View
 from bayesspn.rows.encoded import EncodedRows, encode_rows
 from bayesspn.selection.building import Priors, build_model
-from bayesspn.tables.columns import describe_columns
+from bayesspn.tables.changes import continue_grids
+from bayesspn.tables.columns import describe_columns, with_grids
+from bayesspn.tables.frames import open_table
 from bayesspn.tables.partitions import names_files
 from bayesspn.tables.schema import Schema
 
@@ -127,8 +129,20 @@ class JointEstimator(Diagnosed, BaseEstimator):
         engine, seed = resolve_engine(self.engine), self._weights_seed(sample_weight)
         with opened_table(X, self.schema, engine, sample_weight, seed) as table:
             header = pd.DataFrame(columns=list(table.schema.recorded)) if names_files(X) else X
-            validate_data(self, header, skip_check_array=True)
+            self._check_names(header, table.schema)
             self._learn(table)
+
+    def _check_names(self, X: Any, schema: Schema, *, reset: bool = True) -> None:
+        """Check the names of a table's columns, or keep them, as scikit-learn does.
+
+        Indicators of missing cells, which a table may have and need not, have no part in it.
+        """
+        indicators = {column.name for column in schema if column.indicates is not None}
+        if indicators and hasattr(X, "columns"):
+            names = open_table(X).names
+            if not indicators.isdisjoint(names):
+                X = pd.DataFrame(columns=[name for name in names if name not in indicators])
+        validate_data(self, X, reset=reset, skip_check_array=True)
 
     def _weights_seed(self, sample_weight: Any) -> int:
         """Of the rounding of weights; a generator is left alone where there is nothing to round."""
@@ -162,7 +176,7 @@ class JointEstimator(Diagnosed, BaseEstimator):
             warm = fit_warm_up(warm, model, rows, seed, clock, self.chains)
         self._sample(model, rows, seed, warm, cost, clock=clock, checkpoint=self.checkpoint)
         self.graph_ = graph
-        self.schema_ = _with_grids(table.schema, model.leaves)
+        self.schema_ = with_grids(table.schema, model.leaves)
         self._library = table.library  # of the tables that are given back
         self._generation = 0
 
@@ -180,35 +194,45 @@ class JointEstimator(Diagnosed, BaseEstimator):
             )
         before = self._rows.values(np.arange(self._rows.n_rows))
         everything = np.concatenate([before, values])
-        old = self.posterior_.model
-        model = dataclasses.replace(old, leaves=widen_ranges(old.leaves, everything))
+        schema = continue_grids(self.schema_, everything, self.schema)
         shards = resolve_engine(self.engine).shards or 1
-        table = MemoryTable(self.schema_, everything, self._library, shards)
-        self._go_on(model, table, self._states)
+        table = MemoryTable(schema, everything, self._library, shards)
+        sources = range(len(schema))
+        leaves = self._continue_leaves(table, sources)
+        model = dataclasses.replace(self.posterior_.model, leaves=leaves)
+        states: Sequence[State] = self._states
+        if schema != self.schema_:
+            states = self._carry_states(model, sources)
+        self._go_on(model, table, states)
 
-    def _learn_changed(self, table: TrainingTable) -> None:
-        """Go on sampling from where the chains stand, on a table of some of the same columns."""
-        old, schema = self.posterior_.model, table.schema
-        sources = [
-            self.schema_.position(column.name) if column in self.schema_.columns else None
-            for column in schema
-        ]
-        priors = Priors.of(self)
+    def _learn_changed(self, table: TrainingTable, sources: Sequence[int | None]) -> None:
+        """Go on sampling from where the chains stand, on a table of some of the same columns.
+
+        ``sources`` are the positions of columns before, None for those that are new.
+        """
+        leaves = self._continue_leaves(table, sources)
+        model = Priors.of(self).model(self.posterior_.model.graph, leaves)
+        self._go_on(model, table, self._carry_states(model, sources))
+        self._library = table.library
+
+    def _continue_leaves(self, table: TrainingTable, sources: Sequence[int | None]) -> Leaves:
+        """Columns as they were before, as far as the schema is the same, and new ones."""
+        gamma, old = Priors.of(self).fixed_gamma, self.posterior_.model.leaves
         columns = []
-        for j, source in enumerate(sources):
-            if source is None:
-                alone = Schema((schema.columns[j],))
-                new = describe_columns(alone, table.sample[:, [j]], priors.fixed_gamma)
-                columns.append(new.columns[0])
-            else:
-                columns.append(old.leaves.columns[source])
-        leaves = widen_ranges(Leaves(tuple(columns)), table.sample)
-        model = priors.model(old.graph, leaves)
+        for j, (column, source) in enumerate(zip(table.schema, sources, strict=True)):
+            if source is not None and column == self.schema_.columns[source]:
+                columns.append(old.columns[source])
+                continue
+            [new] = describe_columns(Schema((column,)), table.sample[:, [j]], gamma).columns
+            columns.append(new if source is None else continue_column(old.columns[source], new))
+        return widen_ranges(Leaves(tuple(columns)), table.sample)
+
+    def _carry_states(self, model: Model, sources: Sequence[int | None]) -> list[State]:
+        """Where the chains stand, as states of a model whose columns have changed."""
         standing = self._states or tuple(chain[-1] for chain in self.posterior_.draws)
         rng = np.random.default_rng(self._generation)
-        states = [carry_state(rng, state, old.leaves, model, sources) for state in standing]
-        self._go_on(model, table, states)
-        self._library = table.library
+        old = self.posterior_.model.leaves
+        return [carry_state(rng, state, old, model, sources) for state in standing]
 
     def _go_on(self, model: Model, table: TrainingTable, states: Sequence[State]) -> None:
         """Sample from where chains stand, given a table."""
@@ -218,7 +242,7 @@ class JointEstimator(Diagnosed, BaseEstimator):
         cost = estimate_seconds(model, table.shape[0], table.sample)
         clock = start_clock(self.time_limit)
         self._sample(model, rows, seed, WarmUp(), cost, clock=clock, states=states)
-        self.schema_ = _with_grids(table.schema, model.leaves)
+        self.schema_ = with_grids(table.schema, model.leaves)
         self._generation = generation
 
     def _sample(
@@ -371,24 +395,3 @@ class JointEstimator(Diagnosed, BaseEstimator):
         self._rows = encode_rows(self.posterior_.model.leaves, rows)
         self._states = tuple(chain[-1] for chain in self.posterior_.draws)
         self._generation = generation
-
-
-def _with_grids(schema: Schema, leaves: Leaves) -> Schema:
-    """The schema with the values of continuous columns that were read off the data."""
-    columns = []
-    for column, described in zip(schema, leaves.columns, strict=True):
-        if column.continuous:
-            grid = described.grid
-            # without any grid the smallest gap says nothing of how values are recorded
-            found = grid.origin is not None or grid.values or grid.atoms
-            column = dataclasses.replace(
-                column,
-                resolution=grid.step if found and grid.step else column.resolution,
-                origin=grid.origin,
-                values=grid.values,
-                atoms=grid.atoms,
-                low=grid.low if np.isfinite(grid.low) else None,
-                high=grid.high if np.isfinite(grid.high) else None,
-            )
-        columns.append(column)
-    return Schema(tuple(columns))

@@ -173,6 +173,9 @@ class SPNRegressor(RegressorMixin, TargetEstimator):
             raise ValueError(f"quantiles must lie between 0 and 1, got {quantiles!r}")
         values = self._encode_features(X)
         [found] = quantiles_of_rows(self._whole(), values.shape[1] - 1, levels, values, None)
+        target = self.schema_.columns[-1]
+        if target.continuous:  # what densities have beyond the values possible belongs to these
+            found = np.clip(found, target.grid.low, target.grid.high)
         return found if np.ndim(quantiles) else found[:, 0]
 
     def _restore(self) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from bayesspn.arrays import Array
 from bayesspn.engine.engines import resolve_engine
@@ -35,7 +35,7 @@ class TargetEstimator(JointEstimator):
     ) -> None:
         """Sample the posterior of the columns of X and the encoded target."""
         schema, values, library = encode_table(X, features)
-        validate_data(self, X, skip_check_array=True)
+        self._check_names(X, schema)
         if len(values) != len(codes):
             raise ValueError(
                 f"Found input variables with inconsistent numbers of samples: "
@@ -51,7 +51,7 @@ class TargetEstimator(JointEstimator):
         """Encode a table without its target, which is missing; (rows, columns + 1)."""
         check_is_fitted(self)
         values = encode(X, Schema(self.schema_.columns[:-1]), self.handle_unknown)
-        validate_data(self, X, reset=False, skip_check_array=True)
+        self._check_names(X, self.schema_, reset=False)
         return np.column_stack([values, np.full(len(values), np.nan)])
 
     def _restore(self) -> None:
@@ -85,9 +85,12 @@ def name_target(X: Any, y: Any) -> Hashable:
 def split_schema(
     estimator: BaseEstimator, target: Hashable
 ) -> tuple[Schema | None, ColumnSchema | None]:
-    """The schema of the features, and that of the target if the user gave one."""
+    """The schema of the features, and that of the target if the user gave one.
+
+    Targets are never missing when they are learned from, and indicators that they are go with them.
+    """
     schema = estimator.schema
     if schema is None or target not in schema:
         return schema, None
-    rest = tuple(column for column in schema if column.name != target)
+    rest = tuple(c for c in schema if target not in (c.name, c.indicates))
     return Schema(rest), schema[target]

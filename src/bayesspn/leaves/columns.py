@@ -183,6 +183,28 @@ def describe_column(
     return Column(name, names, categories, grid, constants, observed, gamma)
 
 
+def continue_column(before: Column, now: Column) -> Column:
+    """A column described anew, in the units of the same column before.
+
+    The statistics that leaves have gathered and the priors learned for families of both stay what
+    they are. What values are recorded as, how fine they are, and atoms are those now.
+
+    Examples
+    --------
+    >>> before = describe_column("x", np.array([1.5, 2.0, 4.0]), "gaussian")
+    >>> now = describe_column("x", np.array([1.5, 2.0, 8.25]), "gaussian")
+    >>> both = continue_column(before, now)
+    >>> both.resolution, bool(both.constants[0][1] == before.constants[0][1])
+    (0.25, True)
+    """
+    constants = list(now.constants)
+    for number, family in enumerate(now.likelihoods):
+        if family.name in before.families:
+            like = before.constants[before.families.index(family.name)]
+            constants[number] = family.rescale(constants[number], like)
+    return replace(now, constants=tuple(constants))
+
+
 def widen_ranges(leaves: Leaves, X: Array) -> Leaves:
     """The same leaves, whose columns have seen the values of X (rows, columns) as well."""
     columns = []

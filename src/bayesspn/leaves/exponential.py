@@ -45,6 +45,9 @@ class Exponential(Family):
         limit = 0.5 * scale / resolution if resolution > 0 else np.inf
         return np.array([scale, limit])
 
+    def rescale(self, constants: Array, like: Array) -> Array:
+        return np.array([like[0], constants[1] * like[0] / constants[0]])
+
     def statistics(self, values: Array, constants: Array) -> Array:
         with np.errstate(over="ignore"):
             return np.minimum(values[:, None] / constants[0], 1e150)  # as for Gaussian leaves

@@ -57,6 +57,18 @@ class Family(ABC):
     ) -> Array:
         """Scale of a column, from its distinct values and how often each occurs; shape (c,)."""
 
+    def rescale(self, constants: Array, like: Array) -> Array:
+        """Constants in the units of others of the same column, so that statistics mean the same.
+
+        Parameters
+        ----------
+        constants : ndarray of shape (c,)
+            Of values that are recorded otherwise than before.
+        like : ndarray of shape (c,)
+            Before.
+        """
+        return constants
+
     @abstractmethod
     def statistics(self, values: Array, constants: Array) -> Array:
         """Sufficient statistics T of ``values``; shape (values, t)."""

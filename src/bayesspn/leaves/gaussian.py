@@ -60,6 +60,10 @@ class Gaussian(Family):
         floor = (self._resolution(values, resolution) / scale) ** 2 / 4.0
         return np.array([location, scale, 1.0 / floor if floor > 0 else np.inf])
 
+    def rescale(self, constants: Array, like: Array) -> Array:
+        location, scale, _ = like
+        return np.array([location, scale, constants[2] * (scale / constants[1]) ** 2])
+
     def statistics(self, values: Array, constants: Array) -> Array:
         standard = self._standardise(self._forward(values), constants)
         standard = np.clip(standard, -1e150, 1e150)  # whose squares are finite

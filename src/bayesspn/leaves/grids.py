@@ -24,7 +24,7 @@ from functools import cached_property
 
 import numpy as np
 
-from bayesspn.arrays import Array
+from bayesspn.arrays import Array, BoolArray
 
 #: Gaps below this share of a column's range are taken for rounding noise.
 _SMALLEST_GAP = 1e-9
@@ -120,6 +120,25 @@ class Grid:
         for atom in self.atoms:
             rounded[np.abs(rounded - atom) <= 0.5 * self.step] = atom
         return np.clip(rounded, self.low, self.high)
+
+    def holds(self, values: Array) -> BoolArray:
+        """Whether values are recorded ones, possible or not; the shape of ``values``.
+
+        Where nothing is known of how values are recorded, all of them are.
+
+        Examples
+        --------
+        >>> Grid(step=0.5, origin=0.0).holds(np.array([1.5, 2.25])).tolist()
+        [True, False]
+        """
+        if self.values:
+            listed = np.array(self.values)
+            places = np.searchsorted(self._cuts, values, side="right")
+            return np.abs(listed[places] - values) <= _TOLERANCE * self.step
+        if not self.step or self.origin is None:
+            return np.ones(np.shape(values), dtype=bool)
+        noise = self._noise(float(np.abs(values).max(initial=0.0)))
+        return np.abs(self._round(values) - values) <= noise * self.step
 
     def _round(self, values: Array) -> Array:
         origin = self.origin or 0.0

@@ -21,6 +21,9 @@ from bayesspn.prediction.stacked import StackedCircuits
 #: Sums below this share of their largest product are evaluated again, in the log domain.
 _SMALLEST = 1e-290
 
+#: Error of a probability that is mended.
+_LARGEST_ERROR = 1e-9
+
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
@@ -63,6 +66,7 @@ class Evaluation:
                 terms += circuits.log_weights[level][draw, region, node]
                 visited = visits[draw, region, given, node]
                 chosen[draw, region, given] += visited * np.exp(terms)
+            _make_add_up(chosen, visits.sum(axis=-1, keepdims=True))
             visits = _children_visits(circuits, level, chosen)
         return visits
 
@@ -143,6 +147,17 @@ def _by_partition(circuits: StackedCircuits, level: int, below: Array) -> Array:
     draws, _, given, nodes = below.shape
     shape = (draws, graph.regions[level], graph.branching[level], graph.children, given, nodes)
     return below.reshape(shape)
+
+
+def _make_add_up(chosen: Array, total: Array) -> None:
+    """Scale how often products are chosen to what they should add to, where they do not.
+
+    Logarithms of absurd rows, 1e8 standard deviations off, differ by more than a float can tell.
+    """
+    found = chosen.sum(axis=-1, keepdims=True)
+    off = (np.abs(found - total) > _LARGEST_ERROR * total) & (found > 0)
+    if off.any():
+        chosen *= np.divide(total, found, out=np.ones_like(found), where=off)
 
 
 def _children_visits(circuits: StackedCircuits, level: int, chosen: Array) -> Array:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -38,7 +37,8 @@ class RowConditionals:
     X : ndarray of shape (rows, columns)
         Cells that are known, NaN where not.
     given : dict of int to float or ValueSet
-        What is known of all rows. Rows whose cells contradict it are impossible.
+        What is known of all rows. Rows whose cells contradict it are impossible, those of the
+        columns that are asked about aside.
     drawn : bool, default=False
         Whether parameters are drawn, as intervals need, instead of integrated out.
     """
@@ -57,12 +57,15 @@ class RowConditionals:
         """The same, put to networks with drawn parameters."""
         return replace(self, drawn=True)
 
-    @cached_property
-    def _known(self) -> tuple[Array, BoolArray]:
-        """Cells with exact values that are given, and which rows agree with what is given."""
+    def _known(self, without: tuple[int, ...] = ()) -> tuple[Array, BoolArray]:
+        """Cells with exact values that are given, and which rows agree with what is given.
+
+        The rows' own cells of the columns ``without`` are left out, and may say anything.
+        """
         X, possible = self.X.copy(), np.ones(len(self.X), dtype=bool)
+        X[:, list(without)] = np.nan
         for column, known in self.given.items():
-            cells = self.X[:, column]
+            cells = X[:, column].copy()
             if isinstance(known, ValueSet):
                 possible &= np.isnan(cells) | known.contains(cells)
             else:
@@ -75,12 +78,7 @@ class RowConditionals:
 
         The rows' own cells of the columns ``without`` are left out.
         """
-        X, possible = self._known
-        if without:
-            X = X.copy()
-            for column in without:
-                exact = self.given.get(column)
-                X[:, column] = np.nan if isinstance(exact, ValueSet | None) else exact
+        X, possible = self._known(without)
         everywhere = np.ones(len(X), dtype=bool)
         indicators = {
             column: Indicator(np.exp(self.circuits.log_mass(column, known)), np.isnan(X[:, column]))
@@ -184,9 +182,7 @@ class RowConditionals:
         log_evidence : ndarray of shape (draws, rows)
             What the method of that name says with this column left out.
         """
-        X, possible = self._known
-        X = X.copy()
-        X[:, column] = np.nan
+        X, possible = self._known((column,))
         sets = {
             other: self.circuits.log_mass(other, known)
             for other, known in self.given.items()

@@ -72,6 +72,14 @@ class QuestionError(ValueError):
     """A question that cannot be understood; the message names column, value and fix."""
 
 
+class MissingNotModelled(QuestionError):
+    """A question whether cells are missing, of a column of which the model does not say it."""
+
+    def __init__(self, message: str, position: int) -> None:
+        super().__init__(message)
+        self.position = position
+
+
 @dataclass(frozen=True)
 class Literal:
     """A value as text; without quotes it is a number first and a word second."""

@@ -37,6 +37,7 @@ from bayesspn.questions.event_text import (
     split_operator,
 )
 from bayesspn.questions.event_values import (
+    MissingNotModelled,
     QuestionError,
     compare_categories,
     encode_bound,
@@ -184,10 +185,11 @@ def _refuse_missing(clauses: list[Clause]) -> None:
     told = {clause.position for clause in clauses if clause.test not in ("missing", "not missing")}
     for clause in clauses:
         if clause.position not in told:
-            raise QuestionError(
+            raise MissingNotModelled(
                 f"{clause.text!r} has no probability: the model is of what cells hold, not of "
                 "whether they are missing; give it after the bar '|' to say that it is unknown, or "
-                "fit again with a schema that models it: schema.model_missing"
+                "fit again with a schema that models it: schema.model_missing",
+                clause.position,
             )
 
 

@@ -109,7 +109,7 @@ class Questions(
             What is known, in the same form. For a table, one answer for every row, given its other
             cells: missing cells are summed out, and cells of the event's own columns are ignored.
             In a dict, a distribution may stand for a value: ``{"job": {"clerk": 0.7, "cook":
-            0.3}}`` averages over its values (Jeffrey's rule).
+            0.3}}`` averages over its values, which exclude each other (Jeffrey's rule).
         interval : float, default=None
             Probability of a credible interval to give back as well.
 

@@ -1,7 +1,8 @@
 """Questions put to every row of a table at once: the row's other cells are what is given.
 
-The columns asked about count as unknown, whatever a row says of them. All rows are answered by the
-evenly spaced draws that predictions use; rows that the model holds impossible get NaN.
+The columns asked about count as unknown, whatever a row says of them, and so does what their cells
+say elsewhere: that they are not missing. All rows are answered by the evenly spaced draws that
+predictions use; rows that the model holds impossible get NaN.
 """
 
 from __future__ import annotations
@@ -52,6 +53,22 @@ def is_table(given: object) -> bool:
     return rows or any(hasattr(given, mark) for mark in _TABLE_MARKS)
 
 
+def _without_traces(view: View, values: Array, columns: Sequence[int]) -> Array:
+    """Encoded rows (rows, all) without what cells of some columns say in other columns.
+
+    A cell that is there says that it is not missing, and one of which that is asked says it, too.
+    """
+    schema, values = view.schema, values.copy()
+    for column in columns:
+        described = schema.columns[column]
+        indicator = schema.indicator(described.name)
+        if indicator is not None:
+            values[values[:, indicator] == 0.0, indicator] = np.nan
+        if described.indicates in schema:
+            values[:, schema.position(described.indicates)] = np.nan
+    return values
+
+
 def _rows(view: View, values: Array) -> RowConditionals:
     return RowConditionals(view.posterior.thinned, values, view.given)
 
@@ -68,6 +85,7 @@ def probabilities_of_rows(
 ) -> Any:
     """The same for encoded rows."""
     columns = tuple(dict.fromkeys(column for event in events for column in event))
+    values = _without_traces(view, values, columns)
     terms = include_exclude(events)
 
     def ask(rows: RowConditionals) -> tuple[Array, Array]:
@@ -113,6 +131,7 @@ def _row_expectation(view: View, position: int, values: Array, interval: float |
         known = known if categories is None else float(categories[int(known)])
         exact = _numbers(np.full(len(values), known), column)
         return exact if interval is None else certain(exact)
+    values = _without_traces(view, values, [position])
     ends = [np.zeros(2)]  # as long as there are no rows
 
     def ask(rows: RowConditionals) -> tuple[Array, Array]:
@@ -130,9 +149,10 @@ def _row_expectation(view: View, position: int, values: Array, interval: float |
 def row_quantiles(view: View, position: int, levels: Array, X: Any, interval: float | None) -> Any:
     """Quantiles of a column for every row; (rows, levels), or an Answer of these."""
     column = view.schema.columns[position]
-    return _encoded_answer(
-        quantiles_of_rows(view, position, levels, view.encode(X), interval), column
-    )
+    found = quantiles_of_rows(view, position, levels, view.encode(X), interval)
+    if column.continuous and not is_exact(view, position):  # what is given stays as it is
+        found = tuple(column.grid.nearest(part) for part in found)
+    return _encoded_answer(found, column)
 
 
 def _encoded_answer(found: tuple[Array, ...], column: ColumnSchema) -> Any:
@@ -167,6 +187,7 @@ def quantiles_of_rows(
     if is_exact(view, position):
         exact = np.full((len(values), len(levels)), float(view.given[position]))  # type: ignore[arg-type]
         return (exact,) if interval is None else (exact,) * 3
+    values = _without_traces(view, values, [position])
     empty = np.empty((0, len(levels)))
     parts: list[tuple[Array, ...]] = [(empty,) if interval is None else (empty,) * 3]
     together = rows_together(view.posterior.thinned.predictive.graph, values.shape[1])

@@ -8,11 +8,13 @@ about others stays as it was.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 
-from bayesspn.questions.events import QuestionError
+from bayesspn.prediction.value_sets import ValueSet
+from bayesspn.questions.events import QuestionError, read_given
 from bayesspn.questions.views import View
 from bayesspn.tables.cells import shorten
 
@@ -35,6 +37,7 @@ def soft_views(view: View, given: Mapping[Hashable, Any]) -> list[tuple[float, V
     ----------
     view : View
     given : mapping of column names to values, or to mappings of values to probabilities
+        Values, or ranges, of a distribution exclude each other.
     """
     parts: list[tuple[float, dict[Hashable, Any]]] = [(1.0, {})]
     for name, value in given.items():
@@ -42,6 +45,7 @@ def soft_views(view: View, given: Mapping[Hashable, Any]) -> list[tuple[float, V
             parts = [(weight, {**known, name: value}) for weight, known in parts]
             continue
         shares = _check_shares(name, value)
+        _check_apart(view, name, shares)
         parts = [
             (weight * share, {**known, name: one})
             for weight, known in parts
@@ -67,4 +71,29 @@ def _check_shares(name: Hashable, shares: Mapping[Any, Any]) -> dict[Any, float]
             f"column {shorten(name)}: {shorten(dict(shares))} is no distribution; give values and "
             "their probabilities, which add up to 1"
         )
+    numbers = numbers / numbers.sum()  # rounded ones may be off by a millionth
     return {value: float(share) for value, share in zip(shares, numbers, strict=True) if share > 0}
+
+
+def _check_apart(view: View, name: Hashable, shares: Mapping[Any, float]) -> None:
+    """Check that no value is in two of the values or ranges that have a probability."""
+    seen: list[tuple[Any, int, ValueSet]] = []
+    for value in shares:
+        for place, known in read_given({name: value}, view.shown).items():
+            here = known if isinstance(known, ValueSet) else ValueSet.of([(known, known)])
+            seen.append((value, place, here))
+    for (one, place, here), (other, _, there) in combinations(seen, 2):
+        both = here.intersect(there)
+        # ranges of a column without a grid may meet in an end, which has no probability
+        continuous = view.shown.columns[place].continuous
+        if not both.empty and (not continuous or _has_width(here, there, both)):
+            raise QuestionError(
+                f"column {shorten(name)}: {shorten(one)} and {shorten(other)} of what is given "
+                "have values in common; give values or ranges that exclude each other"
+            )
+
+
+def _has_width(one: ValueSet, other: ValueSet, both: ValueSet) -> bool:
+    """Whether sets of a continuous column have more in common than ends of their ranges."""
+    single = any((values.low == values.high).all() for values in (one, other))
+    return single or bool((both.high > both.low).any())

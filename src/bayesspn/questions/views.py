@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any
@@ -16,6 +17,7 @@ from bayesspn.prediction.cells import CELLS, even_cells
 from bayesspn.prediction.conditionals import ConditionalCircuits, ImpossibleGiven
 from bayesspn.prediction.posterior import Posterior
 from bayesspn.prediction.value_sets import Given, ValueSet
+from bayesspn.questions.event_values import MissingNotModelled
 from bayesspn.questions.events import QuestionError, read_any, read_event, read_given, read_question
 from bayesspn.tables import Schema, as_recorded, decode
 from bayesspn.tables.cells import shorten
@@ -69,17 +71,35 @@ class View:
 
     def event(self, event: str | Mapping[Hashable, Any]) -> dict[int, ValueSet]:
         """Read an event; columns by position."""
-        return self._wanted(read_event(event, self.shown))
+        with self._other_columns():
+            return self._wanted(read_event(event, self.shown))
 
     def question(self, text: str) -> tuple[dict[int, ValueSet], View]:
         """Read an event and, after a bar, more that is given; columns by position."""
-        event, given = read_question(text, self.shown)
+        with self._other_columns():
+            event, given = read_question(text, self.shown)
         return self._wanted(event), self._add_given(given)
 
     def alternatives(self, text: str) -> tuple[list[dict[int, ValueSet]], View]:
         """Read an event that may have alternatives and, after a bar, more that is given."""
-        events, given = read_any(text, self.shown)
+        with self._other_columns():
+            events, given = read_any(text, self.shown)
         return [self._wanted(event) for event in events], self._add_given(given)
+
+    @contextlib.contextmanager
+    def _other_columns(self) -> Iterator[None]:
+        """Say so if what is asked for is in the model, but not among the columns of this view."""
+        try:
+            yield
+        except MissingNotModelled as error:
+            name = self.shown.names[error.position]
+            indicator = self.schema.indicator(name)
+            if indicator is None:
+                raise
+            raise QuestionError(
+                f"whether {shorten(name)} is missing is not among the columns of this marginal, "
+                f"but in the model; name {shorten(self.schema.names[indicator])} as well"
+            ) from None
 
     def _wanted(self, event: dict[int, ValueSet]) -> dict[int, ValueSet]:
         return {self.columns[place]: self._whole(place, values) for place, values in event.items()}

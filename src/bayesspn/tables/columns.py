@@ -1,6 +1,8 @@
-"""From a schema to the model: the leaves of every column."""
+"""From a schema to the model, the leaves of every column, and back."""
 
 from __future__ import annotations
+
+import dataclasses
 
 import numpy as np
 
@@ -33,6 +35,34 @@ def describe_columns(schema: Schema, values: Array, gamma: float | None = None) 
     """
     usual = DEFAULT_GAMMA if gamma is None else gamma
     return Leaves(tuple(_describe(column, values[:, j], usual) for j, column in enumerate(schema)))
+
+
+def with_grids(schema: Schema, leaves: Leaves) -> Schema:
+    """The schema with the values of continuous columns that were read off the data.
+
+    Examples
+    --------
+    >>> schema, values = Schema((ColumnSchema("size", "real"),)), np.array([[1.5], [2.0]])
+    >>> with_grids(schema, describe_columns(schema, values))["size"].resolution
+    0.5
+    """
+    columns = []
+    for column, described in zip(schema, leaves.columns, strict=True):
+        if column.continuous:
+            grid = described.grid
+            # without any grid the smallest gap says nothing of how values are recorded
+            found = grid.origin is not None or grid.values or grid.atoms
+            column = dataclasses.replace(
+                column,
+                resolution=grid.step if found and grid.step else column.resolution,
+                origin=grid.origin,
+                values=grid.values,
+                atoms=grid.atoms,
+                low=grid.low if np.isfinite(grid.low) else None,
+                high=grid.high if np.isfinite(grid.high) else None,
+            )
+        columns.append(column)
+    return Schema(tuple(columns))
 
 
 def _describe(column: ColumnSchema, values: Array, usual: float) -> Column:

@@ -8,7 +8,7 @@ except for times finer than a float can hold (see `bayesspn.tables.times`).
 from __future__ import annotations
 
 import warnings
-from collections.abc import Hashable, Mapping
+from collections.abc import Collection, Hashable, Mapping
 from typing import Any
 
 import numpy as np
@@ -40,7 +40,8 @@ def encode(table: Any, schema: Schema, handle_unknown: str = "error") -> Array:
     table : array or frame of shape (rows, columns)
         Frames are matched by column name, in any order; arrays by position.
     schema : Schema
-        Columns that indicate missing cells are read off those that they are about.
+        Columns that indicate missing cells are read off those that they are about; if the table
+        has any of them, they are not looked at.
     handle_unknown : {"error", "warn", "ignore"}, default="error"
         What is done about values that the schema does not have, categories as a rule: they are
         refused, or taken as missing, with a warning that names them or without.
@@ -58,11 +59,17 @@ def encode(table: Any, schema: Schema, handle_unknown: str = "error") -> Array:
            [nan],
            [ 0.]])
     """
-    opened = open_table(table)
-    values = np.empty((opened.n_rows, len(schema)), order="F")  # written and read by column
+    return _encode(open_table(table), schema, handle_unknown)
+
+
+def _encode(
+    table: Table, schema: Schema, handle_unknown: str, ignored: Collection[Hashable] = ()
+) -> Array:
+    """Encode an opened table; columns of some names may be there and are not looked at."""
+    values = np.empty((table.n_rows, len(schema)), order="F")  # written and read by column
     unknown: dict[Hashable, tuple[Scalar, ...]] | None = {} if handle_unknown != "error" else None
-    for target, source in enumerate(_match_columns(opened, schema)):
-        column, cells = schema.columns[target], opened.read(source)
+    for target, source in enumerate(_match_columns(table, schema, ignored)):
+        column, cells = schema.columns[target], table.read(source)
         if column.indicates is not None:
             values[:, target] = cells.missing
         else:
@@ -89,6 +96,8 @@ def warn_of_unknown(unknown: Mapping[Hashable, tuple[Scalar, ...]]) -> None:
 def encode_some(table: Any, schema: Schema, handle_unknown: str = "warn") -> Array:
     """Encode a table that may lack columns, which count as missing; see `encode`.
 
+    Whether cells of a column that it lacks are missing is unknown, too.
+
     Examples
     --------
     >>> import pandas as pd
@@ -106,11 +115,12 @@ def encode_some(table: Any, schema: Schema, handle_unknown: str = "warn") -> Arr
         return encode(opened, schema, handle_unknown)
     values = np.full((opened.n_rows, len(schema)), np.nan)
     some = Schema(tuple(schema.columns[k] for k in present))
-    values[:, present] = encode(opened, some, handle_unknown)
+    indicators = {column.name for column in schema if column.indicates is not None}
+    values[:, present] = _encode(opened, some, handle_unknown, indicators)
     return values
 
 
-def _match_columns(table: Table, schema: Schema) -> list[int]:
+def _match_columns(table: Table, schema: Schema, ignored: Collection[Hashable]) -> list[int]:
     """Position in the table of every column of the schema; of what indicators are about."""
     recorded = schema.recorded
     if not table.named:
@@ -123,15 +133,23 @@ def _match_columns(table: Table, schema: Schema) -> list[int]:
         positions = {name: position for position, name in enumerate(recorded)}
     else:
         positions = {name: position for position, name in enumerate(table.names)}
-        _check_columns(table, schema)
+        _check_columns(table, schema, ignored)
+    for column in schema:
+        if column.indicates is not None and column.indicates not in positions:
+            raise TableError(
+                f"column {shorten(column.name)} says whether {shorten(column.indicates)} is "
+                "missing, which neither the table nor the schema has; add that column, or leave "
+                "out the one that is about it"
+            )
     return [
         positions[column.name if column.indicates is None else column.indicates]
         for column in schema
     ]
 
 
-def _check_columns(table: Table, schema: Schema) -> None:
+def _check_columns(table: Table, schema: Schema, ignored: Collection[Hashable]) -> None:
     """Check that a table has the columns that it should have, and no others."""
+    known = {*schema.names, *(column.indicates for column in schema), *ignored}
     for name in schema.recorded:
         if name not in table.names:
             raise TableError(
@@ -139,7 +157,7 @@ def _check_columns(table: Table, schema: Schema) -> None:
                 f"missing cells if it is unknown ({list_some(table.names)})"
             )
     for name in table.names:
-        if name not in schema:  # indicators may be there, and are not looked at
+        if name not in known:  # indicators may be there, and are not looked at
             raise TableError(f"column {shorten(name)} is not in the schema; drop it from the table")
 
 

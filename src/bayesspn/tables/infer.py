@@ -41,7 +41,7 @@ from bayesspn.leaves.atoms import find_atoms
 from bayesspn.leaves.grids import read_grid
 from bayesspn.numerics.checks import levels_to_user
 from bayesspn.tables.cells import Cells, TableError, shorten
-from bayesspn.tables.encoding import encode, encode_cells
+from bayesspn.tables.encoding import encode
 from bayesspn.tables.frames import open_table
 from bayesspn.tables.schema import ColumnSchema, Schema
 from bayesspn.tables.surveys import MOST_TEXT_CATEGORIES, ColumnSurvey, survey_cells
@@ -92,11 +92,11 @@ def infer_schema(table: Any, *, identifiers: Literal["error", "drop"] = "error")
         raise TableError(f"Found array with 0 feature(s) {shape}.")
     if not opened.n_rows:
         raise TableError(f"Found array with 0 sample(s) {shape}.")
-    surveys = [survey_cells(_read(opened.read(k))) for k in range(len(opened.names))]
+    surveys = [survey_cells(read_values(opened.read(k))) for k in range(len(opened.names))]
     return infer_columns(surveys, identifiers)
 
 
-def _read(cells: Cells) -> Cells:
+def read_values(cells: Cells) -> Cells:
     """Text that holds dates or numbers as these, with a word about the latter."""
     read = read_text(cells)
     if read is not cells and read.values.dtype.kind == "f":
@@ -147,57 +147,6 @@ def _numbers_rows(survey: ColumnSurvey) -> bool:
         return False
     once = survey.distinct.size in (0, survey.observed)
     return once and survey.highest - survey.lowest + 1 == survey.observed
-
-
-def continue_schema(table: Any, known: Schema) -> Schema:
-    """Schema of a changed table: known columns stay what they were if their cells allow it.
-
-    Parameters
-    ----------
-    table : array or frame of shape (rows, columns)
-    known : Schema
-        Of the table before.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> known = infer_schema(pd.DataFrame({"city": ["Rome", "Oslo"], "size": [1.5, 2.25]}))
-    >>> edited = pd.DataFrame({"city": ["Rome"], "open": [True]})
-    >>> continue_schema(edited, known)
-    Schema of 2 columns
-    name  kind      families     values      dtype
-    city  category  categorical  Oslo, Rome  str
-    open  binary    bernoulli    -           bool
-    """
-    opened = open_table(table)
-    if not opened.named and len(opened.names) != len(known.recorded):
-        raise TableError(
-            f"X has {len(opened.names)} features, but the model has {len(known.recorded)}: columns "
-            "can be added and dropped if they have names, as in a data frame"
-        )
-    kept: dict[Hashable, ColumnSchema] = {}
-    surveys = []
-    for k, name in enumerate(opened.names):
-        cells = opened.read(k)
-        if name in known and _still_suits(cells, known[name]):
-            kept[name] = known[name]
-        else:
-            surveys.append(survey_cells(_read(cells)))
-    if surveys:
-        kept |= {column.name: column for column in infer_columns(surveys)}
-    indicators = [column for column in known if column.indicates in kept]
-    return Schema((*(kept[name] for name in opened.names), *indicators))
-
-
-def _still_suits(cells: Cells, column: ColumnSchema) -> bool:
-    """Whether cells are values of a column as it was described."""
-    try:
-        values = encode_cells(cells, column)
-    except TableError:
-        return False
-    seen = values[~np.isnan(values)]
-    above = column.low is None or (seen >= column.low).all()
-    return bool(above and (column.high is None or (seen <= column.high).all()))
 
 
 class EncodedTable(NamedTuple):

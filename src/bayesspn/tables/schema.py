@@ -367,12 +367,20 @@ class Schema:
         pay is missing  binary  bernoulli  of pay  bool
         """
         columns = list(self.columns)
-        for name in names:
+        given: tuple[Any, ...] = names
+        for several in given:
+            if isinstance(several, list | set):
+                listed = ", ".join(repr(name) for name in several)
+                raise SchemaError(
+                    f"model_missing takes names one by one, got a {type(several).__name__}: write "
+                    f"model_missing({listed}), or a star before it"
+                )
+        for name in dict.fromkeys(names):
             if self.columns[self.position(name)].indicates is not None:
                 raise SchemaError(f"column {shorten(name)} is never missing; leave it out")
             if self.indicator(name) is None:
                 title = f"{name} is missing"
-                while title in self.names:
+                while title in [column.name for column in columns]:
                     title += "_"
                 columns.append(ColumnSchema(title, "binary", dtype="bool", indicates=name))
         return Schema(tuple(columns))
@@ -404,7 +412,8 @@ class Schema:
         """Copy with some fields of one column changed.
 
         A new kind brings its own defaults for families, categories, resolution and the values
-        possible unless these are given, too, and drops a type that it cannot have.
+        possible unless these are given, too, and drops a type that it cannot have. The indicator of
+        missing cells of a column that gets another name is then about that name.
 
         Parameters
         ----------
@@ -438,6 +447,9 @@ class Schema:
             } | changes
         columns = list(self.columns)
         columns[position] = dataclasses.replace(old, **changes)
+        indicator, name = self.indicator(old.name), columns[position].name
+        if indicator is not None and indicator != position:
+            columns[indicator] = dataclasses.replace(columns[indicator], indicates=name)
         return Schema(tuple(columns))
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -150,6 +150,25 @@ def times_from_seconds(seconds: Array, unit: str, kind: str, margin: float = 0.0
     return times
 
 
+def step_of_seconds(seconds: Array) -> float:
+    """The same as `recorded_step`, of times as seconds (rows,); as fine as floats can tell.
+
+    Examples
+    --------
+    >>> step_of_seconds(np.array([86_400.0, 90_000.0])), step_of_seconds(np.array([0.25, 1.0]))
+    (3600.0, 0.001)
+    """
+    noise = 4.0 * np.finfo(float).eps * float(np.abs(seconds).max())
+    return next(
+        (
+            step
+            for step in _STEPS
+            if (np.abs(seconds - step * np.rint(seconds / step)) <= noise).all()
+        ),
+        _STEPS[-1],
+    )
+
+
 def recorded_step(times: NDArray[Any]) -> float:
     """Coarsest of days, hours, minutes, seconds, … in which all times are recorded, in seconds.
 

@@ -39,6 +39,7 @@ def carry_state(
         Of the columns now.
     sources : sequence of int or None
         For every column now, the position of the same column in ``before``, None if it is new.
+        The same column may have other atoms than before (`bayesspn.leaves.columns`).
     """
     graph = state.scope.graph
     known = np.array([source is not None for source in sources])
@@ -64,13 +65,27 @@ def _carry_group(
     shape = (len(group), *state.statistics[0].shape[1:3], group.n_slots)
     statistics = np.zeros(shape, dtype=np.int32 if group.family.one_hot else np.float64)
     phi = group.center.copy()
-    members = zip(group.columns, group.family_numbers, strict=True)
-    for member, (column, number) in enumerate(members):
-        if origin[column] >= 0:
-            old, position = before.places[origin[column]][number]
-            phi[member] = state.hyper.phi[old][position]
-            statistics[member] = state.statistics[old][position]
+    for member, column in enumerate(group.columns):
+        if origin[column] < 0:
+            continue
+        described = before.columns[origin[column]]
+        if group.family.name not in described.families:
+            continue  # what values are recorded as has changed, and brought atoms
+        number = described.families.index(group.family.name)
+        old, position = before.places[origin[column]][number]
+        here, there = _shared_slots(group.constants[member], described.constants[number], group)
+        phi[member][here] = state.hyper.phi[old][position][there]
+        slots = state.statistics[old][position][..., there]
+        statistics[member][..., here] = slots
     return phi, statistics
+
+
+def _shared_slots(now: Array, before: Array, group: LeafGroup) -> tuple[Any, Any]:
+    """Where a leaf's values of the same meaning are: all of them, or those of the same atoms."""
+    if group.family.name != "atoms":
+        return slice(None), slice(None)
+    _, here, there = np.intersect1d(now[:-1], before[:-1], return_indices=True)
+    return here, there
 
 
 def _carry_hyper(hyper: Hyper, before: Leaves, model: Model, origin: NDArray[Any]) -> Hyper:
@@ -85,7 +100,7 @@ def _carry_hyper(hyper: Hyper, before: Leaves, model: Model, origin: NDArray[Any
         mixing = start.mixing.copy()
         places = {int(column): k for k, column in enumerate(before.mixed)}
         for k, column in enumerate(model.leaves.mixed):
-            if origin[column] >= 0:
+            if origin[column] in places:
                 mixing[k] = hyper.mixing[places[origin[column]]]
         carried["mixing"] = mixing
     return start._replace(**carried)
