@@ -53,6 +53,8 @@ class Options:
         Methods to run; empty for all.
     jobs : int
         Data sets that run side by side, each on one core.
+    again : bool
+        Whether cases that have a result are run again; the newest counts.
     """
 
     data: Path | None
@@ -64,6 +66,7 @@ class Options:
     rivals: Path
     methods: tuple[str, ...]
     jobs: int
+    again: bool = False
 
     def wants(self, method: str) -> bool:
         """Whether a method is to be run."""
@@ -111,6 +114,7 @@ def parse_options(
     add("--seconds", type=float, help=f"of every method on a data set; default {seconds:g}")
     add("--quick", action="store_true", help="a rough table in ten minutes")
     add("--seed", type=int, default=0)
+    add("--again", action="store_true", help="also what has a result: the newest one counts")
     add(
         "--jobs",
         type=int,
@@ -138,6 +142,7 @@ def parse_options(
         rivals=Path(given.rivals),
         methods=tuple(given.method or ()),
         jobs=given.jobs,
+        again=given.again,
     )
 
 
@@ -159,10 +164,12 @@ class Session:
     Parameters
     ----------
     store : Store
+    again : bool, default=False
+        Whether those that have one are run again.
     """
 
-    def __init__(self, store: Store) -> None:
-        self._store, self._done = store, store.done()
+    def __init__(self, store: Store, again: bool = False) -> None:
+        self._store, self._done = store, set() if again else store.done()
         self.ran = self.failed = self.skipped = 0
 
     def attempt(self, case: Case, action: Callable[..., Outcome], *arguments: Any) -> None:
@@ -238,7 +245,7 @@ def _start_worker(cores: Any) -> None:
 
 def _run_set(run_set: RunSet, store: Store, options: Options, name: str) -> tuple[int, int, int]:
     numba.set_num_threads(1)
-    session = Session(store)
+    session = Session(store, options.again)
     run_set(name, options, session)
     return session.ran, session.failed, session.skipped
 

@@ -8,6 +8,7 @@ import numba
 import numpy as np
 import pytest
 import results
+from gathering import newest
 from one_core import count_threads
 from results import Case, Result, Store, decode_scores, encode_scores, from_line, to_line
 from running import Options, Outcome, Session, parse_options, run_sets
@@ -104,6 +105,10 @@ def test_stopped_run_goes_on(tmp_path):
         again.attempt(case, succeed, case.seed)
     assert called == [0, 1, 2]
     assert (again.ran, again.failed, again.skipped) == (2, 0, 1)
+    after_a_change = Session(store, again=True)
+    after_a_change.attempt(cases[0], succeed, 3)
+    assert called == [0, 1, 2, 3]
+    assert len(newest(store)) == 3
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
