@@ -119,6 +119,13 @@ def test_default_graphs_differ(rows, columns):
     assert all(graph.n_weights < 10**8 for graph in graphs)
 
 
+def test_graphs_for_a_target_include_a_shallow_one():
+    usual, judged = default_graphs(300, 12), default_graphs(300, 12, target=True)
+    [shallow] = set(judged) - set(usual)
+    assert (shallow.depth, shallow.products) == (1, "cross")
+
+
+
 LENGTHS = {"burn_in": 60, "chains": 8, "draws": 15, "thin": 2}
 
 

@@ -491,9 +491,8 @@ def test_default_graphs_suit_the_table():
         "depth 6, partitions 4·1·1·1·1·1, nodes 32",
         "depth 4, partitions 8·1·1·1, nodes 16",
         "depth 2, partitions 4·1, nodes 8, cross",
-        "depth 1, partitions 8, nodes 8, cross",
     ]
-    assert len(names(100, 4)) == 10
+    assert len(names(100, 4)) == 9
     assert names(100, 1) == [
         "mixture of 6",
         "independent columns",

@@ -59,7 +59,7 @@ class BayesianSPN(Questions, DensityMixin, JointEstimator):
     burn_in : int or "auto", default="auto"
         Sweeps of a chain before its first draw. ``"auto"`` goes on until the chains no longer climb
         (their fit rose by less than 0.02 nats per row, or two standard errors, from the second to
-        the last quarter of their sweeps), at most 1,000 sweeps.
+        the last quarter of their sweeps), at most 400 sweeps, 1,000 with a time limit.
     draws : int or "auto", default="auto"
         Draws that a chain keeps; about 100 of all chains together.
     thin : int or "auto", default="auto"

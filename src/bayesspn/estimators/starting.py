@@ -92,7 +92,7 @@ def find_start(
             table.schema,
             table.sample,
             Priors.of(estimator),
-            default_graphs(*shape),
+            default_graphs(*shape, target=estimator._judged_by_target),
             seed=seed,
             target=len(table.schema) - 1 if estimator._judged_by_target else None,
             n_jobs=estimator.n_jobs,

@@ -74,8 +74,12 @@ def choose_graph(
     return RegionGraph(levels, count, split, inner, outer, kind)
 
 
-def default_graphs(rows: int, columns: int) -> tuple[RegionGraph, ...]:
+def default_graphs(rows: int, columns: int, *, target: bool = False) -> tuple[RegionGraph, ...]:
     """Graphs that a fit compares: deep and shallow, few and many partitions and nodes.
+
+    If one column is the ``target``, cross products of a single level are among them: between it and
+    any other column there is one sum. They learn quickly and not as much, which a comparison of
+    whole rows by short chains does not see.
 
     Examples
     --------
@@ -87,7 +91,6 @@ def default_graphs(rows: int, columns: int) -> tuple[RegionGraph, ...]:
     4 (4, 1, 1, 1) 32 shared
     2 (8, 1) 16 shared
     2 (4, 1) 8 cross
-    1 (8,) 8 cross
     """
     usual = choose_graph(rows, columns)
     depth, states = usual.depth, usual.leaves
@@ -116,6 +119,7 @@ def default_graphs(rows: int, columns: int) -> tuple[RegionGraph, ...]:
         shared(4, depth, 2 * states),
         shared(8, max(1, depth - 2), states),
         crossed(4, min(2, depth)),
-        crossed(8, 1),
     ]
+    if target:
+        graphs.append(crossed(8, 1))
     return tuple(dict.fromkeys(graphs))
