@@ -36,12 +36,22 @@ class RayTable:
     values : ndarray of shape (rows, columns)
         NaN where missing.
     engine : Engine
+    recorded : ndarray of shape (recorded rows, columns), default=None
+        The rows before weights repeated them.
     """
 
     library: str
 
-    def __init__(self, schema: Schema, values: Array, library: str, engine: Engine) -> None:
+    def __init__(
+        self,
+        schema: Schema,
+        values: Array,
+        library: str,
+        engine: Engine,
+        recorded: Array | None = None,
+    ) -> None:
         self.schema, self.sample, self.library = schema, values, library
+        self.recorded = recorded
         self.shape: tuple[int, ...] = values.shape
         self._engine = engine
         self._workers: Workers | None = None
@@ -82,6 +92,7 @@ class FileTable:
     """
 
     library = "pandas"
+    recorded: Array | None = None
 
     def __init__(self, X: Any, schema: Schema | None, engine: Engine) -> None:
         partitions = find_partitions(X)

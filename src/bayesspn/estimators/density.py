@@ -13,7 +13,7 @@ from bayesspn.arrays import Array
 from bayesspn.engine.engines import resolve_engine
 from bayesspn.estimators.joint import JointEstimator
 from bayesspn.estimators.parameters import check_parameters
-from bayesspn.estimators.training import CensoredTable, placed_table
+from bayesspn.estimators.training import CensoredTable, count_copies, placed_table
 from bayesspn.graphs import RegionGraph
 from bayesspn.inference.evidence.runs import LogEvidence
 from bayesspn.numerics.checks import check_weights, check_whole
@@ -166,7 +166,8 @@ class BayesianSPN(Questions, DensityMixin, JointEstimator):
             For scikit-learn's interface.
         sample_weight : array of shape (rows,), default=None
             How many rows each row counts as. Whole numbers are exact, others are rounded up or down
-            at random, right on average. Divide the weights of a survey by their mean.
+            at random, right on average and the same way in every fit. Divide the weights of a
+            survey by their mean.
         bounds : dict of column names to pairs (low, high), default=None
             What is known of missing cells of numbers and times: that they lie between these. An end
             is a value for all rows or one for every row, None, NaN or NaT if open. Survival times
@@ -187,7 +188,7 @@ class BayesianSPN(Questions, DensityMixin, JointEstimator):
             self._fit_bounds(X, sample_weight, bounds)
         return self
 
-    def partial_fit(self, X: Any, y: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Add rows to those learned from so far, and go on sampling.
 
         The chains go on from where they stand, now with all rows, and their next
@@ -202,6 +203,8 @@ class BayesianSPN(Questions, DensityMixin, JointEstimator):
             error.
         y : ignored
             For scikit-learn's interface.
+        sample_weight : array of shape (rows,), default=None
+            How many rows each of these rows counts as, as for `fit`.
 
         Examples
         --------
@@ -211,10 +214,12 @@ class BayesianSPN(Questions, DensityMixin, JointEstimator):
         np.int64(60)
         """
         if not hasattr(self, "posterior_"):
-            return self.fit(X)
+            return self.fit(X, sample_weight=sample_weight)
         check_parameters(self)
         values = encode(X, self.schema_)
         validate_data(self, X, reset=False, skip_check_array=True)
+        if sample_weight is not None:
+            values = np.repeat(values, count_copies(sample_weight, len(values)), axis=0)
         if len(values):
             self._learn_more(values)
         return self

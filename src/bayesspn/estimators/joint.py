@@ -128,15 +128,11 @@ class JointEstimator(Diagnosed, BaseEstimator):
                 "graph='select' needs a table in memory, not the names of files: read some of "
                 "their rows and choose the graph by bayesspn.select_graph"
             )
-        engine, seed = resolve_engine(self.engine), self._weights_seed(sample_weight)
-        with opened_table(X, self.schema, engine, sample_weight, seed) as table:
+        engine = resolve_engine(self.engine)
+        with opened_table(X, self.schema, engine, sample_weight) as table:
             header = pd.DataFrame(columns=list(table.schema.recorded)) if names_files(X) else X
             validate_data(self, header, skip_check_array=True)
             self._learn(table)
-
-    def _weights_seed(self, sample_weight: Any) -> int:
-        """Of the rounding of weights; a generator is left alone where there is nothing to round."""
-        return 0 if sample_weight is None else draw_seed(self.random_state)
 
     def _learn(self, table: TrainingTable) -> None:
         """Sample the posterior given a table, and keep what was learned."""
@@ -159,7 +155,7 @@ class JointEstimator(Diagnosed, BaseEstimator):
         else:
             graph, warm, found = find_start(self, table, self._lengths_given(), seed, clock)
             self.__dict__.update(found)
-        model = build_model(graph, Priors.of(self), table.schema, table.sample)
+        model = build_model(graph, Priors.of(self), table.schema, table.sample, table.recorded)
         rows = table.encode(model.leaves)
         cost = estimate_seconds(graph, table.shape[0], table.sample)
         if clock is not None and saved is None:

@@ -72,9 +72,15 @@ def _plain(strength: Any) -> Strength:
     return strength if isinstance(strength, str) else float(strength)
 
 
-def build_model(graph: RegionGraph, priors: Priors, schema: Schema, values: Array) -> Model:
-    """The model of a graph for an encoded table (rows, columns)."""
-    return priors.model(graph, describe_columns(schema, values, priors.fixed_gamma))
+def build_model(
+    graph: RegionGraph,
+    priors: Priors,
+    schema: Schema,
+    values: Array,
+    recorded: Array | None = None,
+) -> Model:
+    """The model of a graph for an encoded table (rows, columns); see `describe_columns`."""
+    return priors.model(graph, describe_columns(schema, values, priors.fixed_gamma, recorded))
 
 
 class TableModels:
@@ -85,17 +91,19 @@ class TableModels:
     schema : Schema
     values : ndarray of shape (rows, columns)
         NaN where missing.
+    recorded : ndarray of shape (recorded rows, columns), default=None
+        The rows before weights repeated them.
     """
 
-    def __init__(self, schema: Schema, values: Array) -> None:
-        self.schema, self.values = schema, values
+    def __init__(self, schema: Schema, values: Array, recorded: Array | None = None) -> None:
+        self.schema, self.values, self.recorded = schema, values, recorded
         self._rows: dict[float | None, EncodedRows] = {}
 
     def rows(self, priors: Priors) -> EncodedRows:
         """The rows, encoded for columns with these priors."""
         gamma = priors.fixed_gamma
         if gamma not in self._rows:
-            leaves = describe_columns(self.schema, self.values, gamma)
+            leaves = describe_columns(self.schema, self.values, gamma, self.recorded)
             rows = encode_rows(leaves, self.values)
             check_support(rows)
             self._rows[gamma] = rows

@@ -24,6 +24,7 @@ from bayesspn.graphs import RegionGraph
 from bayesspn.inference.starts.choices import START_NAMES, start_state
 from bayesspn.inference.state import State
 from bayesspn.inference.sweep import draw_sweep
+from bayesspn.leaves.columns import Leaves
 from bayesspn.model.generative import Model
 from bayesspn.numerics.parallel import run_side_by_side
 from bayesspn.numerics.random_numbers import Key
@@ -121,6 +122,7 @@ def race_graphs(
     graphs: Sequence[RegionGraph],
     *,
     seed: int,
+    recorded: Array | None = None,
     target: int | None = None,
     stops: Sequence[int] = STOPS,
     n_jobs: int | None = None,
@@ -138,6 +140,8 @@ def race_graphs(
     priors : Priors
     graphs : sequence of RegionGraph
     seed : int
+    recorded : ndarray of shape (recorded rows, columns), default=None
+        The rows before weights repeated them; see `describe_columns`.
     target : int, default=None
         Column whose density given all others is what counts, beside the density of whole rows per
         column; None judges by whole rows.
@@ -157,7 +161,10 @@ def race_graphs(
     """
     begun = time.monotonic()
     lanes = [_Lane(graph, start) for graph in graphs for start in START_NAMES]
-    _divide(lanes, schema, values, priors, seed)
+    sample = sample_rows(values, seed)
+    _divide(
+        lanes, describe_columns(schema, sample, priors.fixed_gamma, recorded), sample, priors, seed
+    )
     if seconds is not None:  # the quick ones come first, each graph from one start at least
         lanes.sort(key=lambda lane: (START_NAMES.index(lane.start), lane.graph.n_leaf_regions))
     dropped: list[_Lane] = []
@@ -201,12 +208,10 @@ def sample_rows(values: Array, seed: int) -> Array:
     return values[np.sort(chosen)]
 
 
-def _divide(lanes: list[_Lane], schema: Schema, values: Array, priors: Priors, seed: int) -> None:
+def _divide(lanes: list[_Lane], leaves: Leaves, sample: Array, priors: Priors, seed: int) -> None:
     """Give every lane its chains, on the same divisions of the rows."""
-    sample = sample_rows(values, seed)
     rows = len(sample)
     divisions = next((count for most, count in _DIVISIONS if rows <= most), 1)
-    leaves = describe_columns(schema, sample, priors.fixed_gamma)
     models = {lane.graph: priors.model(lane.graph, leaves) for lane in lanes}
     held = max(1, round(_HELD_OUT * rows))
     for division in range(divisions):

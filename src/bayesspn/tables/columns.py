@@ -13,7 +13,9 @@ from bayesspn.tables.schema import ColumnSchema, Schema
 _LARGEST, _SMALLEST = 1e150, 1e-150
 
 
-def describe_columns(schema: Schema, values: Array, gamma: float | None = None) -> Leaves:
+def describe_columns(
+    schema: Schema, values: Array, gamma: float | None = None, recorded: Array | None = None
+) -> Leaves:
     """Describe the leaves of all columns.
 
     Parameters
@@ -23,6 +25,8 @@ def describe_columns(schema: Schema, values: Array, gamma: float | None = None) 
         The encoded table to learn from, NaN where a cell is missing.
     gamma : float, default=None
         Strength of the leaf priors of columns whose schema leaves it open.
+    recorded : ndarray of shape (cells, columns), default=None
+        The rows before weights repeated them, off which grids and atoms are read.
 
     Examples
     --------
@@ -32,10 +36,14 @@ def describe_columns(schema: Schema, values: Array, gamma: float | None = None) 
     1.0
     """
     usual = DEFAULT_GAMMA if gamma is None else gamma
-    return Leaves(tuple(_describe(column, values[:, j], usual) for j, column in enumerate(schema)))
+    described = []
+    for j, column in enumerate(schema):
+        once = None if recorded is None else recorded[:, j]
+        described.append(_describe(column, values[:, j], usual, once))
+    return Leaves(tuple(described))
 
 
-def _describe(column: ColumnSchema, values: Array, usual: float) -> Column:
+def _describe(column: ColumnSchema, values: Array, usual: float, recorded: Array | None) -> Column:
     _check_size(column, values)
     _check_bounds(column, values)
     # moments have no natural beginning, least of all 1970
@@ -50,6 +58,7 @@ def _describe(column: ColumnSchema, values: Array, usual: float) -> Column:
         low=lowest if column.low is None else column.low,
         high=highest if column.high is None else column.high,
         gamma=usual if column.gamma is None else column.gamma,
+        recorded=recorded,
     )
 
 
