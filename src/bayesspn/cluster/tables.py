@@ -56,6 +56,10 @@ class RayTable:
         self._engine = engine
         self._workers: Workers | None = None
 
+    def reach(self, leaves: Leaves) -> Leaves:
+        """The leaves as they are: nothing is known of missing cells."""
+        return leaves
+
     def encode(self, leaves: Leaves) -> Shards:
         """Send the rows to workers, who encode them."""
         values = check_values(leaves, self.sample)
@@ -132,6 +136,10 @@ class FileTable:
         if size < n_rows:
             sample.append(np.stack(merge_extremes(extremes)))
         return np.concatenate(sample)
+
+    def reach(self, leaves: Leaves) -> Leaves:
+        """The leaves as they are: nothing is known of missing cells."""
+        return leaves
 
     def encode(self, leaves: Leaves) -> EncodedRows | Shards:
         """Encode the rows where they are held."""

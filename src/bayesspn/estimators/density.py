@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -13,7 +12,7 @@ from bayesspn.arrays import Array
 from bayesspn.engine.engines import resolve_engine
 from bayesspn.estimators.joint import JointEstimator
 from bayesspn.estimators.parameters import check_parameters
-from bayesspn.estimators.training import CensoredTable, count_copies, placed_table
+from bayesspn.estimators.training import count_copies, placed_table
 from bayesspn.graphs import RegionGraph
 from bayesspn.inference.evidence.runs import LogEvidence
 from bayesspn.numerics.checks import check_weights, check_whole
@@ -24,7 +23,7 @@ from bayesspn.selection.building import Priors, TableModels
 from bayesspn.selection.defaults import choose_graph
 from bayesspn.selection.evidence import estimate_evidence
 from bayesspn.tables import encode
-from bayesspn.tables.bounds import encode_bounds
+from bayesspn.tables.bounds import Bounds, admit_bounds
 from bayesspn.tables.frames import open_table
 from bayesspn.tables.infer import continue_schema, encode_table
 from bayesspn.tables.partitions import names_files
@@ -152,7 +151,7 @@ class BayesianSPN(Questions, DensityMixin, JointEstimator):
         y: Any = None,
         sample_weight: Any = None,
         *,
-        bounds: Mapping[Hashable, tuple[Any, Any]] | None = None,
+        bounds: Bounds | None = None,
     ) -> Self:
         """Sample the posterior given a table.
 
@@ -170,8 +169,9 @@ class BayesianSPN(Questions, DensityMixin, JointEstimator):
             survey by their mean.
         bounds : dict of column names to pairs (low, high), default=None
             What is known of missing cells of numbers and times: that they lie between these. An end
-            is a value for all rows or one for every row, None, NaN or NaT if open. Survival times
-            of those still alive: ``{"years": (years_so_far, None)}``.
+            is a value for all rows or one for every row; None, NaN, NaT or infinite if open.
+            Survival times of those still alive: ``{"years": (years_so_far, None)}``. For tables in
+            memory, without ``sample_weight`` and with ``temperatures=1``.
 
         Examples
         --------
@@ -182,10 +182,7 @@ class BayesianSPN(Questions, DensityMixin, JointEstimator):
         >>> model.posterior_.n_draws
         5
         """
-        if bounds is None:
-            self._fit_table(X, sample_weight)
-        else:
-            self._fit_bounds(X, sample_weight, bounds)
+        self._fit_table(X, sample_weight, bounds)
         return self
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -224,23 +221,14 @@ class BayesianSPN(Questions, DensityMixin, JointEstimator):
             self._learn_more(values)
         return self
 
-    def _fit_bounds(
-        self, X: Any, sample_weight: Any, bounds: Mapping[Hashable, tuple[Any, Any]]
-    ) -> None:
-        """Sample the posterior given a table, some of whose cells lie between bounds."""
-        check_parameters(self)
-        local = resolve_engine(self.engine).name == "local"
-        if sample_weight is not None or names_files(X) or not local:
-            raise ValueError("bounds need a table in memory, engine='local' and no sample_weight")
-        schema, values, library = encode_table(X, self.schema)
-        validate_data(self, X, skip_check_array=True)
-        low, high = encode_bounds(bounds, schema, values)
-        if np.isnan(low).all():
-            self._fit_table(X)
-            return
-        self._learn(CensoredTable(schema, values, library, low, high))
-
-    def refit(self, X: Any, y: Any = None) -> Self:
+    def refit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        bounds: Bounds | None = None,
+    ) -> Self:
         """Learn a changed table, going on from where the chains stand.
 
         For a table whose rows were removed or added, whose cells were edited, or that gained or
@@ -259,6 +247,11 @@ class BayesianSPN(Questions, DensityMixin, JointEstimator):
             The whole table. Frames may have other columns than before, in any order.
         y : ignored
             For scikit-learn's interface.
+        sample_weight : array of shape (rows,), default=None
+            How many rows each row counts as, as for `fit`.
+        bounds : dict of column names to pairs (low, high), default=None
+            What is known of missing cells, as for `fit`. A model that was fitted with bounds has to
+            be given those of the table as it is now, or ``{}`` if there are none any more.
 
         Examples
         --------
@@ -270,15 +263,24 @@ class BayesianSPN(Questions, DensityMixin, JointEstimator):
         ('age', 'sex', 'weight', 'ill')
         """
         if not hasattr(self, "posterior_"):
-            return self.fit(X)
+            return self.fit(X, sample_weight=sample_weight, bounds=bounds)
         check_parameters(self)
+        self._check_exact(bounds)
+        if bounds is None and self._bounded:
+            raise ValueError(
+                "the model was fitted with bounds: give those of the table as it is now, or "
+                "bounds={} if nothing is known of its missing cells any more"
+            )
         if names_files(X):
             raise ValueError("refit needs a table in memory, not the names of files: use fit")
         opened = open_table(X)
         schema = continue_schema(opened, self.schema_)
         values = encode(opened, schema)
+        if bounds:
+            schema = admit_bounds(bounds, schema, self.schema, values)
         engine = resolve_engine(self.engine)
-        with placed_table(schema, values, opened.library, engine) as table:
+        known = schema, values, opened.library, engine
+        with placed_table(*known, sample_weight, bounds) as table:
             self._learn_changed(table)
         validate_data(self, X, skip_check_array=True)
         return self

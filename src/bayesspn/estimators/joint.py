@@ -47,12 +47,15 @@ from bayesspn.leaves.columns import Leaves, widen_ranges
 from bayesspn.model.generative import Model
 from bayesspn.numerics.checks import levels_to_user
 from bayesspn.numerics.random_numbers import LARGEST_SEED, draw_seed
+from bayesspn.prediction.censored_columns import reach_quantiles
+from bayesspn.prediction.censored_rows import CensoredRows
 from bayesspn.prediction.posterior import Posterior, merge_chains
 from bayesspn.questions.interface import Conditional
 from bayesspn.questions.views import View
 from bayesspn.rows.encoded import EncodedRows, encode_rows
-from bayesspn.selection.building import Priors, build_model
-from bayesspn.tables.columns import describe_columns
+from bayesspn.selection.building import Priors
+from bayesspn.tables.bounds import Bounds
+from bayesspn.tables.columns import describe_columns, with_grids
 from bayesspn.tables.partitions import names_files
 from bayesspn.tables.schema import Schema
 
@@ -120,19 +123,31 @@ class JointEstimator(Diagnosed, BaseEstimator):
     #: Rows that were learned from, if they are in this process.
     _rows: EncodedRows | None
 
-    def _fit_table(self, X: Any, sample_weight: Any = None) -> None:
+    #: Whether cells of the table were known to lie between bounds.
+    _bounded: bool
+
+    def _fit_table(self, X: Any, sample_weight: Any = None, bounds: Bounds | None = None) -> None:
         """Check parameters and table, and sample the posterior of all columns."""
         check_parameters(self)
+        self._check_exact(bounds)
         if names_files(X) and self.graph == "select":
             raise ValueError(
                 "graph='select' needs a table in memory, not the names of files: read some of "
                 "their rows and choose the graph by bayesspn.select_graph"
             )
         engine = resolve_engine(self.engine)
-        with opened_table(X, self.schema, engine, sample_weight) as table:
+        with opened_table(X, self.schema, engine, sample_weight, bounds) as table:
             header = pd.DataFrame(columns=list(table.schema.recorded)) if names_files(X) else X
             validate_data(self, header, skip_check_array=True)
             self._learn(table)
+
+    def _check_exact(self, bounds: Bounds | None) -> None:
+        """Check that chains can be exact where cells lie between bounds."""
+        if bounds and self.temperatures > 1:
+            raise ValueError(
+                f"bounds need temperatures=1, got {self.temperatures}: powers of densities have no "
+                "probabilities of intervals, so that exchanges would not be exact"
+            )
 
     def _learn(self, table: TrainingTable) -> None:
         """Sample the posterior given a table, and keep what was learned."""
@@ -155,14 +170,16 @@ class JointEstimator(Diagnosed, BaseEstimator):
         else:
             graph, warm, found = find_start(self, table, self._lengths_given(), seed, clock)
             self.__dict__.update(found)
-        model = build_model(graph, Priors.of(self), table.schema, table.sample, table.recorded)
+        priors = Priors.of(self)
+        leaves = describe_columns(table.schema, table.sample, priors.fixed_gamma, table.recorded)
+        model = priors.model(graph, table.reach(leaves))
         rows = table.encode(model.leaves)
         cost = estimate_seconds(graph, table.shape[0], table.sample)
         if clock is not None and saved is None:
             warm = fit_warm_up(warm, model, rows, seed, clock)
         self._sample(model, rows, seed, warm, cost, clock=clock, checkpoint=self.checkpoint)
         self.graph_ = graph
-        self.schema_ = _with_grids(table.schema, model.leaves)
+        self.schema_ = with_grids(table.schema, model.leaves)
         self._library = table.library  # of the tables that are given back
         self._generation = 0
 
@@ -171,6 +188,11 @@ class JointEstimator(Diagnosed, BaseEstimator):
 
     def _learn_more(self, values: Array) -> None:
         """Add encoded rows to those seen before, and go on sampling from where the chains stand."""
+        if self._bounded:
+            raise ValueError(
+                f"this {type(self).__name__} was fitted with bounds and does not keep such rows: "
+                "learn the whole table by refit, with the bounds of all its rows"
+            )
         if self._rows is None:
             raise ValueError(
                 f"this {type(self).__name__} has not got the rows it learned from: models that "
@@ -198,12 +220,13 @@ class JointEstimator(Diagnosed, BaseEstimator):
         for j, source in enumerate(sources):
             if source is None:
                 alone = Schema((schema.columns[j],))
-                new = describe_columns(alone, table.sample[:, [j]], priors.fixed_gamma)
+                once = None if table.recorded is None else table.recorded[:, [j]]
+                new = describe_columns(alone, table.sample[:, [j]], priors.fixed_gamma, once)
                 columns.append(new.columns[0])
             else:
                 columns.append(old.leaves.columns[source])
         leaves = widen_ranges(Leaves(tuple(columns)), table.sample)
-        model = priors.model(old.graph, leaves)
+        model = priors.model(old.graph, table.reach(leaves))
         standing = self._states or tuple(chain[-1] for chain in self.posterior_.draws)
         rng = np.random.default_rng(self._generation)
         states = [carry_state(rng, state, old.leaves, model, sources) for state in standing]
@@ -218,7 +241,7 @@ class JointEstimator(Diagnosed, BaseEstimator):
         cost = estimate_seconds(model.graph, table.shape[0], table.sample)
         clock = start_clock(self.time_limit)
         self._sample(model, rows, seed, WarmUp(), cost, clock=clock, states=states)
-        self.schema_ = _with_grids(table.schema, model.leaves)
+        self.schema_ = with_grids(table.schema, model.leaves)
         self._generation = generation
 
     def _sample(
@@ -270,6 +293,9 @@ class JointEstimator(Diagnosed, BaseEstimator):
             clock=clock,
         )
         self.posterior_: Posterior = merge_chains(done)
+        self._bounded = isinstance(rows, CensoredRows)
+        if isinstance(rows, CensoredRows):
+            self.posterior_ = reach_quantiles(self.posterior_, rows.censored_columns)
         self.trace_ = stack_traces(done)
         assert lasted.burn_in is not None
         seed = done[0].key.seed
@@ -348,9 +374,9 @@ class JointEstimator(Diagnosed, BaseEstimator):
         """
         check_is_fitted(self)
         if rows and self._rows is None:
+            why = "does not keep rows with bounds" if self._bounded else "has not got its rows"
             raise ValueError(
-                f"this {type(self).__name__} has not got the rows it learned from, so they cannot "
-                "be saved"
+                f"this {type(self).__name__} {why}, so they cannot be saved: save it without rows"
             )
         values = self._rows.values(np.arange(self._rows.n_rows)) if rows and self._rows else None
         save_estimator(path, self, values)
@@ -359,11 +385,12 @@ class JointEstimator(Diagnosed, BaseEstimator):
         """Set the attributes that follow from the schema, after loading."""
         self.graph_ = self.posterior_.model.graph
         self.n_features_in_ = len(self.schema_.recorded)
-        self._rows, self._states, self._generation = None, (), 0
+        self._rows, self._states, self._generation, self._bounded = None, (), 0, False
         self.interrupted_ = False
 
-    def _restore_chains(self, rows: Array | None, generation: int) -> None:
+    def _restore_chains(self, rows: Array | None, generation: int, bounded: bool) -> None:
         """Let chains go on after loading, if the rows are there."""
+        self._bounded = bounded is True
         if rows is None:
             return
         if not isinstance(generation, int) or generation < 0:
@@ -371,24 +398,3 @@ class JointEstimator(Diagnosed, BaseEstimator):
         self._rows = encode_rows(self.posterior_.model.leaves, rows)
         self._states = tuple(chain[-1] for chain in self.posterior_.draws)
         self._generation = generation
-
-
-def _with_grids(schema: Schema, leaves: Leaves) -> Schema:
-    """The schema with the values of continuous columns that were read off the data."""
-    columns = []
-    for column, described in zip(schema, leaves.columns, strict=True):
-        if column.continuous:
-            grid = described.grid
-            # without any grid the smallest gap says nothing of how values are recorded
-            found = grid.origin is not None or grid.values or grid.atoms
-            column = dataclasses.replace(
-                column,
-                resolution=grid.step if found and grid.step else column.resolution,
-                origin=grid.origin,
-                values=grid.values,
-                atoms=grid.atoms,
-                low=grid.low if np.isfinite(grid.low) else None,
-                high=grid.high if np.isfinite(grid.high) else None,
-            )
-        columns.append(column)
-    return Schema(tuple(columns))

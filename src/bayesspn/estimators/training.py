@@ -17,8 +17,10 @@ from bayesspn.engine.engines import Engine
 from bayesspn.engine.shards import LocalShards, Shards
 from bayesspn.leaves.columns import Leaves
 from bayesspn.numerics.checks import check_weights
+from bayesspn.prediction.censored_columns import reach_bounds
 from bayesspn.prediction.censored_rows import censor_rows
 from bayesspn.rows.encoded import EncodedRows, check_support, encode_rows
+from bayesspn.tables.bounds import Bounds, encode_bounds
 from bayesspn.tables.infer import encode_table
 from bayesspn.tables.partitions import names_files
 from bayesspn.tables.schema import Schema
@@ -45,6 +47,9 @@ class TrainingTable(Protocol):
     shape: tuple[int, ...]
     sample: Array
     recorded: Array | None
+
+    def reach(self, leaves: Leaves) -> Leaves:
+        """The leaves, of columns that have seen what is known of cells that the sample lacks."""
 
     def encode(self, leaves: Leaves) -> EncodedRows | Shards:
         """The rows that chains run on."""
@@ -83,6 +88,10 @@ class MemoryTable:
         self.shape: tuple[int, ...] = values.shape
         self._shards = shards
 
+    def reach(self, leaves: Leaves) -> Leaves:
+        """The leaves as they are: nothing is known of missing cells."""
+        return leaves
+
     def encode(self, leaves: Leaves) -> EncodedRows | Shards:
         """The rows that chains run on."""
         rows = encode_rows(leaves, self.sample)
@@ -111,6 +120,10 @@ class CensoredTable(MemoryTable):
     ) -> None:
         super().__init__(schema, values, library)
         self._bounds = low, high
+
+    def reach(self, leaves: Leaves) -> Leaves:
+        """Leaves of columns that reach as far as the bounds say; see `reach_bounds`."""
+        return reach_bounds(leaves, *self._bounds)
 
     def encode(self, leaves: Leaves) -> EncodedRows | Shards:
         """The rows that chains run on."""
@@ -164,10 +177,16 @@ def count_copies(sample_weight: Any, rows: int, seed: int = 0) -> IntArray:
 
 @contextlib.contextmanager
 def opened_table(
-    X: Any, schema: Schema | None, engine: Engine, sample_weight: Any = None
+    X: Any,
+    schema: Schema | None,
+    engine: Engine,
+    sample_weight: Any = None,
+    bounds: Bounds | None = None,
 ) -> Iterator[TrainingTable]:
     """Open a table as users give it: in memory, or the names of Parquet files."""
     if names_files(X):
+        if bounds:
+            raise ValueError("bounds need a table in memory, not the names of files")
         if sample_weight is not None:
             raise ValueError("sample_weight needs a table in memory, not the names of files")
         from bayesspn.cluster.tables import FileTable
@@ -177,16 +196,41 @@ def opened_table(
             yield table
         return
     known, values, library = encode_table(X, schema)
-    with placed_table(known, values, library, engine, sample_weight) as table:
+    with placed_table(known, values, library, engine, sample_weight, bounds) as table:
         yield table
 
 
 @contextlib.contextmanager
 def placed_table(
-    schema: Schema, values: Array, library: str, engine: Engine, sample_weight: Any = None
+    schema: Schema,
+    values: Array,
+    library: str,
+    engine: Engine,
+    sample_weight: Any = None,
+    bounds: Bounds | None = None,
 ) -> Iterator[TrainingTable]:
-    """An encoded table, whose rows go to where the engine holds them, as often as they count."""
+    """An encoded table, whose rows go to where the engine holds them, as often as they count.
+
+    Parameters
+    ----------
+    schema : Schema
+    values : ndarray of shape (rows, columns)
+        NaN where missing.
+    library : str
+    engine : Engine
+    sample_weight : array of shape (rows,), default=None
+        See `count_copies`.
+    bounds : mapping of column names to pairs (low, high), default=None
+        Of missing cells; see `encode_bounds`.
+    """
     table: TrainingTable
+    if bounds:
+        if sample_weight is not None or engine.name != "local":
+            raise ValueError("bounds need engine='local' and no sample_weight")
+        low, high = encode_bounds(bounds, schema, values)
+        if not np.isnan(low).all():
+            yield CensoredTable(schema, values, library, low, high)
+            return
     recorded = None
     if sample_weight is not None:
         copies = count_copies(sample_weight, len(values))

@@ -72,15 +72,9 @@ def _plain(strength: Any) -> Strength:
     return strength if isinstance(strength, str) else float(strength)
 
 
-def build_model(
-    graph: RegionGraph,
-    priors: Priors,
-    schema: Schema,
-    values: Array,
-    recorded: Array | None = None,
-) -> Model:
-    """The model of a graph for an encoded table (rows, columns); see `describe_columns`."""
-    return priors.model(graph, describe_columns(schema, values, priors.fixed_gamma, recorded))
+def build_model(graph: RegionGraph, priors: Priors, schema: Schema, values: Array) -> Model:
+    """The model of a graph for an encoded table (rows, columns)."""
+    return priors.model(graph, describe_columns(schema, values, priors.fixed_gamma))
 
 
 class TableModels:

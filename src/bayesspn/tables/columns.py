@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from bayesspn.arrays import Array
@@ -103,3 +105,24 @@ def _check_largest(column: ColumnSchema, values: Array) -> None:
             "where squares overflow; rescale the column, or make the cell missing if the value "
             "stands for one"
         )
+
+
+def with_grids(schema: Schema, leaves: Leaves) -> Schema:
+    """The schema with the values of continuous columns that were read off the data."""
+    columns = []
+    for column, described in zip(schema, leaves.columns, strict=True):
+        if column.continuous:
+            grid = described.grid
+            # without any grid the smallest gap says nothing of how values are recorded
+            found = grid.origin is not None or grid.values or grid.atoms
+            column = replace(
+                column,
+                resolution=grid.step if found and grid.step else column.resolution,
+                origin=grid.origin,
+                values=grid.values,
+                atoms=grid.atoms,
+                low=grid.low if np.isfinite(grid.low) else None,
+                high=grid.high if np.isfinite(grid.high) else None,
+            )
+        columns.append(column)
+    return Schema(tuple(columns))
