@@ -43,6 +43,16 @@ def test_rows_added_later_have_weights_too(table):
     np.testing.assert_array_equal(first.trace_, fitted.trace_)
 
 
+def test_changed_tables_have_weights_too(table):
+    weighted, repeated = (BayesianSPN(**QUICK).fit(table) for _ in range(2))
+    weighted.refit(table, sample_weight=WEIGHTS)
+    repeated.refit(table.loc[np.repeat(np.arange(40), WEIGHTS)])
+    np.testing.assert_array_equal(weighted.trace_, repeated.trace_)
+    x = np.random.default_rng(0).normal(size=40)
+    weighted.refit(table.assign(x=x), sample_weight=np.full(40, 10))
+    assert weighted.schema_["x"].values == ()
+
+
 def test_tables_are_filled_in_by_weighted_rows(table):
     holes = table.astype(float).mask(np.random.default_rng(0).random(table.shape) < 0.2)
     one, two = SPNImputer(**QUICK), SPNImputer(**QUICK)
