@@ -266,7 +266,7 @@ def test_a_changed_table_has_its_own_bounds(tmp_path):
     model = BayesianSPN(**settings).fit(table, bounds={"time": (until, None)})
     with pytest.raises(ValueError, match="fitted with bounds: give those"):
         model.refit(table[:60])
-    with pytest.raises(ValueError, match="does not keep rows with bounds"):
+    with pytest.raises(ValueError, match="keeps no rows that have bounds"):
         model.save(tmp_path / "model.bspn", rows=True)
     model.save(tmp_path / "model.bspn")
     again = load(tmp_path / "model.bspn")

@@ -151,7 +151,7 @@ def test_weights_say_what_the_answers_are(table):
         (np.ones(39), "must be 40 numbers"),
         (np.ones((40, 1)), "must be 40 numbers"),
         (-np.ones(40), "row 0: -1.0 is not a finite number from 0 on"),
-        (np.zeros(40), "0 in every row"),
+        (np.zeros(40), "zero in every row"),
         (np.where(np.arange(40) == 7, np.nan, 1.0), "row 7: nan is not a finite"),
         (np.full(40, np.inf), "row 0: inf is not a finite"),
         (["a"] * 40, "row 0: 'a' is not a finite number"),

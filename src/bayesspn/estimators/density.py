@@ -146,12 +146,7 @@ class BayesianSPN(Questions, DensityMixin, JointEstimator):
     """
 
     def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
-        *,
-        bounds: Bounds | None = None,
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, bounds: Bounds | None = None
     ) -> Self:
         """Sample the posterior given a table.
 
@@ -222,12 +217,7 @@ class BayesianSPN(Questions, DensityMixin, JointEstimator):
         return self
 
     def refit(
-        self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
-        *,
-        bounds: Bounds | None = None,
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, bounds: Bounds | None = None
     ) -> Self:
         """Learn a changed table, going on from where the chains stand.
 

@@ -374,7 +374,7 @@ class JointEstimator(Diagnosed, BaseEstimator):
         """
         check_is_fitted(self)
         if rows and self._rows is None:
-            why = "does not keep rows with bounds" if self._bounded else "has not got its rows"
+            why = "keeps no rows that have bounds" if self._bounded else "has not got the rows"
             raise ValueError(
                 f"this {type(self).__name__} {why}, so they cannot be saved: save it without rows"
             )

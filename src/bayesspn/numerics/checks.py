@@ -66,7 +66,7 @@ def check_weights(sample_weight: Any, rows: int) -> Array:
             "number from 0 on; 0 leaves a row out"
         )
     if not weights.any():
-        raise ValueError("sample_weight is 0 in every row, so that no row counts; leave it out")
+        raise ValueError("sample_weight is zero in every row, so that no row counts; leave it out")
     return weights
 
 
