@@ -24,7 +24,6 @@ from bayesspn.graphs import RegionGraph
 from bayesspn.inference.starts.choices import START_NAMES, start_state
 from bayesspn.inference.state import State
 from bayesspn.inference.sweep import draw_sweep
-from bayesspn.leaves.columns import Leaves
 from bayesspn.model.generative import Model
 from bayesspn.numerics.parallel import run_side_by_side
 from bayesspn.numerics.random_numbers import Key
@@ -161,10 +160,7 @@ def race_graphs(
     """
     begun = time.monotonic()
     lanes = [_Lane(graph, start) for graph in graphs for start in START_NAMES]
-    sample = sample_rows(values, seed)
-    _divide(
-        lanes, describe_columns(schema, sample, priors.fixed_gamma, recorded), sample, priors, seed
-    )
+    _divide(lanes, schema, values, priors, seed, recorded)
     if seconds is not None:  # the quick ones come first, each graph from one start at least
         lanes.sort(key=lambda lane: (START_NAMES.index(lane.start), lane.graph.n_leaf_regions))
     dropped: list[_Lane] = []
@@ -208,10 +204,19 @@ def sample_rows(values: Array, seed: int) -> Array:
     return values[np.sort(chosen)]
 
 
-def _divide(lanes: list[_Lane], leaves: Leaves, sample: Array, priors: Priors, seed: int) -> None:
+def _divide(
+    lanes: list[_Lane],
+    schema: Schema,
+    values: Array,
+    priors: Priors,
+    seed: int,
+    recorded: Array | None = None,
+) -> None:
     """Give every lane its chains, on the same divisions of the rows."""
+    sample = sample_rows(values, seed)
     rows = len(sample)
     divisions = next((count for most, count in _DIVISIONS if rows <= most), 1)
+    leaves = describe_columns(schema, sample, priors.fixed_gamma, recorded)
     models = {lane.graph: priors.model(lane.graph, leaves) for lane in lanes}
     held = max(1, round(_HELD_OUT * rows))
     for division in range(divisions):
