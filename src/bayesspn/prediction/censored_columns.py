@@ -14,8 +14,8 @@ from bayesspn.prediction.conditionals import ConditionalCircuits
 from bayesspn.prediction.posterior import Posterior
 
 #: Columns reach to this quantile at least, and expectations and samples as far again. Beyond the
-#: last event tails are the families' own: reaching to 0.99, the mean of exponential times of mean 5,
-#: seen up to 8, was 7.5 to 9.8 by the tails of log-normal leaves; reaching to 0.9 it was 5.0.
+#: last event tails are the families' own: reaching to 0.99, the mean of exponential times (5,
+#: seen up to 8) was 7.5 to 9.8 by the tails of log-normal leaves; reaching to 0.9 it was 5.0.
 _LEVEL = 0.9
 
 #: Squares of what lies beyond overflow.
