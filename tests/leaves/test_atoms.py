@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -10,7 +12,7 @@ from support import GRAPHS, prior_circuit
 from bayesspn import BayesianSPN, load
 from bayesspn.engine import compiled, oracle
 from bayesspn.engine.row_sums import Address
-from bayesspn.leaves import FAMILIES
+from bayesspn.leaves import FAMILIES, Family
 from bayesspn.leaves.atoms import find_atoms
 from bayesspn.leaves.columns import Leaves, describe_column
 from bayesspn.numerics.random_numbers import Key
@@ -53,6 +55,18 @@ def test_marginal_likelihood_is_the_product_of_predictives():
         hyper = ATOMS.posterior(hyper, np.array(1.0), one)
     found = ATOMS.log_marginal(HYPER, np.array(5.0), statistics.sum(axis=0))
     assert found == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("draw", [ATOMS.draw_between, partial(Family.draw_between, ATOMS)])
+@pytest.mark.parametrize(("low", "high"), [(-1.0, 3.0), (0.1, 1.9), (0.6, 0.7)])
+def test_values_drawn_between_bounds_follow_the_density_there(draw, low, high):
+    eta = np.log(HYPER / HYPER.sum())
+    rng = np.random.default_rng(0)
+    ends = np.full(20_000, low), np.full(20_000, high)
+    drawn = draw(rng, np.tile(eta, (20_000, 1)), *ends, CONSTANTS)
+    whole = ATOMS.log_mass(eta, low, high, CONSTANTS)
+    shares = np.exp(ATOMS.log_mass(np.tile(eta, (20_000, 1)), low, drawn, CONSTANTS) - whole)
+    assert stats.kstest(shares, "uniform").pvalue > ALARM
 
 
 def test_drawn_values_follow_the_density():

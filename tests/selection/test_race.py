@@ -125,7 +125,6 @@ def test_graphs_for_a_target_include_a_shallow_one():
     assert (shallow.depth, shallow.products) == (1, "cross")
 
 
-
 LENGTHS = {"burn_in": 60, "chains": 8, "draws": 15, "thin": 2}
 
 

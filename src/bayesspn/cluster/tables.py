@@ -36,15 +36,29 @@ class RayTable:
     values : ndarray of shape (rows, columns)
         NaN where missing.
     engine : Engine
+    recorded : ndarray of shape (recorded rows, columns), default=None
+        The rows before weights repeated them.
     """
 
     library: str
 
-    def __init__(self, schema: Schema, values: Array, library: str, engine: Engine) -> None:
+    def __init__(
+        self,
+        schema: Schema,
+        values: Array,
+        library: str,
+        engine: Engine,
+        recorded: Array | None = None,
+    ) -> None:
         self.schema, self.sample, self.library = schema, values, library
+        self.recorded = recorded
         self.shape: tuple[int, ...] = values.shape
         self._engine = engine
         self._workers: Workers | None = None
+
+    def reach(self, leaves: Leaves) -> Leaves:
+        """The leaves as they are: nothing is known of missing cells."""
+        return leaves
 
     def encode(self, leaves: Leaves) -> Shards:
         """Send the rows to workers, who encode them."""
@@ -82,6 +96,7 @@ class FileTable:
     """
 
     library = "pandas"
+    recorded: Array | None = None
 
     def __init__(self, X: Any, schema: Schema | None, engine: Engine) -> None:
         partitions = find_partitions(X)
@@ -121,6 +136,10 @@ class FileTable:
         if size < n_rows:
             sample.append(np.stack(merge_extremes(extremes)))
         return np.concatenate(sample)
+
+    def reach(self, leaves: Leaves) -> Leaves:
+        """The leaves as they are: nothing is known of missing cells."""
+        return leaves
 
     def encode(self, leaves: Leaves) -> EncodedRows | Shards:
         """Encode the rows where they are held."""

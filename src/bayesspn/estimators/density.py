@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import DensityMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from bayesspn.arrays import Array
 from bayesspn.engine.engines import resolve_engine
 from bayesspn.estimators.joint import JointEstimator
 from bayesspn.estimators.parameters import check_parameters
-from bayesspn.estimators.training import CensoredTable, placed_table
+from bayesspn.estimators.training import count_copies, placed_table
 from bayesspn.graphs import RegionGraph
 from bayesspn.inference.evidence.runs import LogEvidence
 from bayesspn.numerics.checks import check_weights, check_whole
@@ -24,7 +23,7 @@ from bayesspn.selection.building import Priors, TableModels
 from bayesspn.selection.defaults import choose_graph
 from bayesspn.selection.evidence import estimate_evidence
 from bayesspn.tables import encode
-from bayesspn.tables.bounds import encode_bounds
+from bayesspn.tables.bounds import Bounds, admit_bounds
 from bayesspn.tables.changes import continue_schema
 from bayesspn.tables.frames import open_table
 from bayesspn.tables.infer import encode_table
@@ -148,12 +147,7 @@ class BayesianSPN(Questions, DensityMixin, JointEstimator):
     """
 
     def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
-        *,
-        bounds: Mapping[Hashable, tuple[Any, Any]] | None = None,
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, bounds: Bounds | None = None
     ) -> Self:
         """Sample the posterior given a table.
 
@@ -167,11 +161,13 @@ class BayesianSPN(Questions, DensityMixin, JointEstimator):
             For scikit-learn's interface.
         sample_weight : array of shape (rows,), default=None
             How many rows each row counts as. Whole numbers are exact, others are rounded up or down
-            at random, right on average. Divide the weights of a survey by their mean.
+            at random, right on average and the same way in every fit. Divide the weights of a
+            survey by their mean.
         bounds : dict of column names to pairs (low, high), default=None
             What is known of missing cells of numbers and times: that they lie between these. An end
-            is a value for all rows or one for every row, None, NaN or NaT if open. Survival times
-            of those still alive: ``{"years": (years_so_far, None)}``.
+            is a value for all rows or one for every row; None, NaN, NaT or infinite if open.
+            Survival times of those still alive: ``{"years": (years_so_far, None)}``. For tables in
+            memory, without ``sample_weight`` and with ``temperatures=1``.
 
         Examples
         --------
@@ -182,13 +178,10 @@ class BayesianSPN(Questions, DensityMixin, JointEstimator):
         >>> model.posterior_.n_draws
         5
         """
-        if bounds is None:
-            self._fit_table(X, sample_weight)
-        else:
-            self._fit_bounds(X, sample_weight, bounds)
+        self._fit_table(X, sample_weight, bounds)
         return self
 
-    def partial_fit(self, X: Any, y: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Add rows to those learned from so far, and go on sampling.
 
         The chains go on from where they stand, now with all rows, and their next
@@ -205,6 +198,8 @@ class BayesianSPN(Questions, DensityMixin, JointEstimator):
             error.
         y : ignored
             For scikit-learn's interface.
+        sample_weight : array of shape (rows,), default=None
+            How many rows each of these rows counts as, as for `fit`.
 
         Examples
         --------
@@ -214,31 +209,19 @@ class BayesianSPN(Questions, DensityMixin, JointEstimator):
         np.int64(60)
         """
         if not hasattr(self, "posterior_"):
-            return self.fit(X)
+            return self.fit(X, sample_weight=sample_weight)
         check_parameters(self)
         values = encode(X, self.schema_)
         self._check_names(X, self.schema_, reset=False)
+        if sample_weight is not None:
+            values = np.repeat(values, count_copies(sample_weight, len(values)), axis=0)
         if len(values):
             self._learn_more(values)
         return self
 
-    def _fit_bounds(
-        self, X: Any, sample_weight: Any, bounds: Mapping[Hashable, tuple[Any, Any]]
-    ) -> None:
-        """Sample the posterior given a table, some of whose cells lie between bounds."""
-        check_parameters(self)
-        local = resolve_engine(self.engine).name == "local"
-        if sample_weight is not None or names_files(X) or not local:
-            raise ValueError("bounds need a table in memory, engine='local' and no sample_weight")
-        schema, values, library = encode_table(X, self.schema)
-        validate_data(self, X, skip_check_array=True)
-        low, high = encode_bounds(bounds, schema, values)
-        if np.isnan(low).all():
-            self._fit_table(X)
-            return
-        self._learn(CensoredTable(schema, values, library, low, high))
-
-    def refit(self, X: Any, y: Any = None) -> Self:
+    def refit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, bounds: Bounds | None = None
+    ) -> Self:
         """Learn a changed table, going on from where the chains stand.
 
         For a table whose rows were removed or added, whose cells were edited, or that gained or
@@ -259,6 +242,11 @@ class BayesianSPN(Questions, DensityMixin, JointEstimator):
             The whole table. Frames may have other columns than before, in any order.
         y : ignored
             For scikit-learn's interface.
+        sample_weight : array of shape (rows,), default=None
+            How many rows each row counts as, as for `fit`.
+        bounds : dict of column names to pairs (low, high), default=None
+            What is known of missing cells, as for `fit`. A model that was fitted with bounds has to
+            be given those of the table as it is now, or ``{}`` if there are none any more.
 
         Examples
         --------
@@ -270,8 +258,14 @@ class BayesianSPN(Questions, DensityMixin, JointEstimator):
         ('age', 'sex', 'weight', 'ill')
         """
         if not hasattr(self, "posterior_"):
-            return self.fit(X)
+            return self.fit(X, sample_weight=sample_weight, bounds=bounds)
         check_parameters(self)
+        self._check_exact(bounds)
+        if bounds is None and self._bounded:
+            raise ValueError(
+                "the model was fitted with bounds: give those of the table as it is now, or "
+                "bounds={} if nothing is known of its missing cells any more"
+            )
         if names_files(X):
             raise ValueError("refit needs a table in memory, not the names of files: use fit")
         # names that are refused must not leave a model half changed
@@ -279,8 +273,11 @@ class BayesianSPN(Questions, DensityMixin, JointEstimator):
         opened = open_table(X)
         schema, sources = continue_schema(opened, self.schema_, self.schema)
         values = encode(opened, schema)
+        if bounds:
+            schema = admit_bounds(bounds, schema, self.schema, values)
         engine = resolve_engine(self.engine)
-        with placed_table(schema, values, opened.library, engine) as table:
+        known = schema, values, opened.library, engine
+        with placed_table(*known, sample_weight, bounds) as table:
             self._learn_changed(table, sources)
         self._check_names(X, schema)
         return self

@@ -158,7 +158,7 @@ class SPNImputer(OneToOneFeatureMixin, TransformerMixin, JointEstimator):
         """
         return self._fill(X, fitted=False)
 
-    def fit_transform(self, X: Any, y: Any = None) -> Any:
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Sample the posterior given a table, and fill in the missing cells of that table.
 
         Not quite ``fit`` and then ``transform``: the posterior already knows these rows, so all of
@@ -171,6 +171,8 @@ class SPNImputer(OneToOneFeatureMixin, TransformerMixin, JointEstimator):
             NaN, None, NA and NaT mark missing cells.
         y : ignored
             For scikit-learn's interface.
+        sample_weight : array of shape (rows,), default=None
+            How many rows each row counts as, as for `fit`.
 
         Returns
         -------
@@ -186,7 +188,7 @@ class SPNImputer(OneToOneFeatureMixin, TransformerMixin, JointEstimator):
         >>> bool(table.isna().any(axis=None)), bool(filled.isna().any(axis=None))
         (True, False)
         """
-        return self.fit(X)._fill(X, fitted=True)
+        return self.fit(X, sample_weight=sample_weight)._fill(X, fitted=True)
 
     def _fill(self, X: Any, *, fitted: bool) -> Any:
         values = self._encode(X)

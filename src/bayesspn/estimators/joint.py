@@ -43,11 +43,14 @@ from bayesspn.leaves.columns import Leaves, continue_column, widen_ranges
 from bayesspn.model.generative import Model
 from bayesspn.numerics.checks import levels_to_user
 from bayesspn.numerics.random_numbers import LARGEST_SEED, draw_seed
+from bayesspn.prediction.censored_columns import reach_quantiles
+from bayesspn.prediction.censored_rows import CensoredRows
 from bayesspn.prediction.posterior import Posterior, merge_chains
 from bayesspn.questions.interface import Conditional
 from bayesspn.questions.views import View
 from bayesspn.rows.encoded import EncodedRows, encode_rows
-from bayesspn.selection.building import Priors, build_model
+from bayesspn.selection.building import Priors
+from bayesspn.tables.bounds import Bounds
 from bayesspn.tables.changes import continue_grids
 from bayesspn.tables.columns import describe_columns, with_grids
 from bayesspn.tables.frames import open_table
@@ -118,16 +121,20 @@ class JointEstimator(Diagnosed, BaseEstimator):
     #: Rows that were learned from, if they are in this process.
     _rows: EncodedRows | None
 
-    def _fit_table(self, X: Any, sample_weight: Any = None) -> None:
+    #: Whether cells of the table were known to lie between bounds.
+    _bounded: bool
+
+    def _fit_table(self, X: Any, sample_weight: Any = None, bounds: Bounds | None = None) -> None:
         """Check parameters and table, and sample the posterior of all columns."""
         check_parameters(self)
+        self._check_exact(bounds)
         if names_files(X) and self.graph == "select":
             raise ValueError(
                 "graph='select' needs a table in memory, not the names of files: read some of "
                 "their rows and choose the graph by bayesspn.select_graph"
             )
-        engine, seed = resolve_engine(self.engine), self._weights_seed(sample_weight)
-        with opened_table(X, self.schema, engine, sample_weight, seed) as table:
+        engine = resolve_engine(self.engine)
+        with opened_table(X, self.schema, engine, sample_weight, bounds) as table:
             header = pd.DataFrame(columns=list(table.schema.recorded)) if names_files(X) else X
             self._check_names(header, table.schema)
             self._learn(table)
@@ -144,9 +151,13 @@ class JointEstimator(Diagnosed, BaseEstimator):
                 X = pd.DataFrame(columns=[name for name in names if name not in indicators])
         validate_data(self, X, reset=reset, skip_check_array=True)
 
-    def _weights_seed(self, sample_weight: Any) -> int:
-        """Of the rounding of weights; a generator is left alone where there is nothing to round."""
-        return 0 if sample_weight is None else draw_seed(self.random_state)
+    def _check_exact(self, bounds: Bounds | None) -> None:
+        """Check that chains can be exact where cells lie between bounds."""
+        if bounds and self.temperatures > 1:
+            raise ValueError(
+                f"bounds need temperatures=1, got {self.temperatures}: powers of densities have no "
+                "probabilities of intervals, so that exchanges would not be exact"
+            )
 
     def _learn(self, table: TrainingTable) -> None:
         """Sample the posterior given a table, and keep what was learned."""
@@ -169,7 +180,9 @@ class JointEstimator(Diagnosed, BaseEstimator):
         else:
             graph, warm, found = find_start(self, table, self._lengths_given(), seed, clock)
             self.__dict__.update(found)
-        model = build_model(graph, Priors.of(self), table.schema, table.sample)
+        priors = Priors.of(self)
+        leaves = describe_columns(table.schema, table.sample, priors.fixed_gamma, table.recorded)
+        model = priors.model(graph, table.reach(leaves))
         rows = table.encode(model.leaves)
         cost = estimate_seconds(model, table.shape[0], table.sample)
         if clock is not None and saved is None:
@@ -185,6 +198,11 @@ class JointEstimator(Diagnosed, BaseEstimator):
 
     def _learn_more(self, values: Array) -> None:
         """Add encoded rows to those seen before, and go on sampling from where the chains stand."""
+        if self._bounded:
+            raise ValueError(
+                f"this {type(self).__name__} was fitted with bounds and does not keep such rows: "
+                "learn the whole table by refit, with the bounds of all its rows"
+            )
         if self._rows is None:
             raise ValueError(
                 f"this {type(self).__name__} has not got the rows it learned from: models that "
@@ -223,9 +241,10 @@ class JointEstimator(Diagnosed, BaseEstimator):
             if source is not None and column == self.schema_.columns[source]:
                 columns.append(old.columns[source])
                 continue
-            [new] = describe_columns(Schema((column,)), table.sample[:, [j]], gamma).columns
+            once = None if table.recorded is None else table.recorded[:, [j]]
+            [new] = describe_columns(Schema((column,)), table.sample[:, [j]], gamma, once).columns
             columns.append(new if source is None else continue_column(old.columns[source], new))
-        return widen_ranges(Leaves(tuple(columns)), table.sample)
+        return table.reach(widen_ranges(Leaves(tuple(columns)), table.sample))
 
     def _carry_states(self, model: Model, sources: Sequence[int | None]) -> list[State]:
         """Where the chains stand, as states of a model whose columns have changed."""
@@ -294,6 +313,9 @@ class JointEstimator(Diagnosed, BaseEstimator):
             clock=clock,
         )
         self.posterior_: Posterior = merge_chains(done)
+        self._bounded = isinstance(rows, CensoredRows)
+        if isinstance(rows, CensoredRows):
+            self.posterior_ = reach_quantiles(self.posterior_, rows.censored_columns)
         self.trace_ = stack_traces(done)
         assert lasted.burn_in is not None
         seed = done[0].key.seed
@@ -372,9 +394,9 @@ class JointEstimator(Diagnosed, BaseEstimator):
         """
         check_is_fitted(self)
         if rows and self._rows is None:
+            why = "keeps no rows that have bounds" if self._bounded else "has not got the rows"
             raise ValueError(
-                f"this {type(self).__name__} has not got the rows it learned from, so they cannot "
-                "be saved"
+                f"this {type(self).__name__} {why}, so they cannot be saved: save it without rows"
             )
         values = self._rows.values(np.arange(self._rows.n_rows)) if rows and self._rows else None
         save_estimator(path, self, values)
@@ -383,11 +405,12 @@ class JointEstimator(Diagnosed, BaseEstimator):
         """Set the attributes that follow from the schema, after loading."""
         self.graph_ = self.posterior_.model.graph
         self.n_features_in_ = len(self.schema_.recorded)
-        self._rows, self._states, self._generation = None, (), 0
+        self._rows, self._states, self._generation, self._bounded = None, (), 0, False
         self.interrupted_ = False
 
-    def _restore_chains(self, rows: Array | None, generation: int) -> None:
+    def _restore_chains(self, rows: Array | None, generation: int, bounded: bool) -> None:
         """Let chains go on after loading, if the rows are there."""
+        self._bounded = bounded is True
         if rows is None:
             return
         if not isinstance(generation, int) or generation < 0:

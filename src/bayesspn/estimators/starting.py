@@ -94,6 +94,7 @@ def find_start(
             Priors.of(estimator),
             default_graphs(*shape, target=estimator._judged_by_target),
             seed=seed,
+            recorded=table.recorded,
             target=len(table.schema) - 1 if estimator._judged_by_target else None,
             n_jobs=estimator.n_jobs,
             seconds=None if clock is None else clock.left(RACE_SHARE),
@@ -143,7 +144,7 @@ def _select_graph(estimator: Any, table: TrainingTable) -> tuple[RegionGraph, pd
     """The graph with most evidence, and the table of all."""
     path = estimator.checkpoint
     ranking = rank_graphs(
-        TableModels(table.schema, table.sample),
+        TableModels(table.schema, table.sample, table.recorded),
         default_candidates(table.shape, Priors.of(estimator)),
         n_jobs=estimator.n_jobs,
         random_state=estimator.random_state,

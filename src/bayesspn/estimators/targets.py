@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from bayesspn.arrays import Array
 from bayesspn.engine.engines import resolve_engine
 from bayesspn.estimators.joint import JointEstimator
-from bayesspn.estimators.training import placed_table, repeat_rows
+from bayesspn.estimators.training import placed_table
 from bayesspn.tables import Schema, encode
 from bayesspn.tables.cells import shorten
 from bayesspn.tables.infer import encode_table
@@ -43,8 +43,8 @@ class TargetEstimator(JointEstimator):
             )
         joint = Schema((*schema.columns, target))
         everything = np.column_stack([values, codes])
-        everything = repeat_rows(everything, sample_weight, self._weights_seed(sample_weight))
-        with placed_table(joint, everything, library, resolve_engine(self.engine)) as table:
+        engine = resolve_engine(self.engine)
+        with placed_table(joint, everything, library, engine, sample_weight) as table:
             self._learn(table)
 
     def _encode_features(self, X: Any) -> Array:

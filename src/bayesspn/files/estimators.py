@@ -57,6 +57,7 @@ def save_estimator(path: str | os.PathLike[str], estimator: Any, rows: Array | N
         "rhat": estimator.rhat_ if np.isfinite(estimator.rhat_) else None,
         "feature_names": None if names is None else names.tolist(),
         "generation": estimator._generation,
+        "bounded": estimator._bounded,
     }
     save_posterior(path, estimator.posterior_, more, estimator.trace_, rows)
 
@@ -111,7 +112,7 @@ def load(path: str | os.PathLike[str]) -> Any:
         model.trace_ = trace
         check_parameters(model)
         model._restore()
-        model._restore_chains(rows, more.get("generation", 0))
+        model._restore_chains(rows, more.get("generation", 0), more.get("bounded", False))
         feature_names = more["feature_names"]
         if feature_names is not None:
             _check_names(feature_names, model.schema_.recorded[: model.n_features_in_])

@@ -101,6 +101,16 @@ class Atoms(Categorical):
         atoms = constants[:-1][super().draw_values(rng, eta, constants).astype(np.int64)]
         return atoms + constants[-1] * (rng.random(atoms.shape) - 0.5)
 
+    def draw_between(
+        self, rng: np.random.Generator, eta: Array, low: Array, high: Array, constants: Array
+    ) -> Array:
+        first, last = _overlaps(low, high, constants)
+        upto = np.cumsum(np.exp(eta) * np.maximum(last - first, 0.0), axis=-1)
+        level = rng.random(np.shape(low)) * upto[..., -1]
+        place = (level[..., None] >= upto[..., :-1]).sum(axis=-1)[..., None]
+        start, end = (np.take_along_axis(ends, place, axis=-1)[..., 0] for ends in (first, last))
+        return start + rng.random(start.shape) * (end - start)
+
     def log_mass(
         self, eta: Array, low: Array | float, high: Array | float, constants: Array
     ) -> Array:

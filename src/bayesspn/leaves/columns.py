@@ -118,6 +118,7 @@ def describe_column(
     low: float | None = None,
     high: float | None = None,
     gamma: float = DEFAULT_GAMMA,
+    recorded: Array | None = None,
 ) -> Column:
     """Describe a column from its values.
 
@@ -138,6 +139,9 @@ def describe_column(
         Smallest and largest value possible; read off the values if not given.
     gamma : float, default=0.5
         Strength of the leaf priors, in pseudo-observations.
+    recorded : ndarray of shape (cells,), default=None
+        The values as often as they were recorded, if weights repeated rows: which values recur, and
+        so the grid and the atoms, is read off these.
 
     Examples
     --------
@@ -171,13 +175,18 @@ def describe_column(
         raise ValueError(
             f"column {name!r}: resolution must be finite and not negative, got {resolution!r}"
         )
-    weights = counts.astype(np.float64)
+    times = weights = counts.astype(np.float64)
+    if recorded is not None:
+        times = _count_recorded(distinct, recorded)
     if likelihoods[0].measure == "discrete":
         grid = Grid()
     elif grid is None:
-        grid = read_grid(distinct, weights, step=resolution, low=low, high=high)
+        grid = read_grid(distinct, times, step=resolution, low=low, high=high)
     constants = tuple(
-        family.constants(distinct, weights, grid.step, categories) for family in likelihoods
+        family.constants(
+            distinct, times if family.name == "atoms" else weights, grid.step, categories
+        )
+        for family in likelihoods
     )
     observed = (float(distinct[0]) + 0.0, float(distinct[-1]) + 0.0)  # no negative zero
     return Column(name, names, categories, grid, constants, observed, gamma)
@@ -203,6 +212,15 @@ def continue_column(before: Column, now: Column) -> Column:
             like = before.constants[before.families.index(family.name)]
             constants[number] = family.rescale(constants[number], like)
     return replace(now, constants=tuple(constants))
+
+
+def _count_recorded(distinct: Array, recorded: Array) -> Array:
+    """How often each of the distinct values was recorded; the shape of ``distinct``."""
+    cells = recorded[~np.isnan(recorded)]
+    places = np.minimum(np.searchsorted(distinct, cells), len(distinct) - 1)
+    # rows that are looked at may be some of those recorded
+    known = distinct[places] == cells
+    return np.bincount(places[known], minlength=len(distinct)).astype(np.float64)
 
 
 def widen_ranges(leaves: Leaves, X: Array) -> Leaves:

@@ -125,6 +125,21 @@ class DrawnLeaves:
         eta, constants = self.eta[group][position], described.constants[position]
         return described.family.log_mass(eta, low, high, constants)
 
+    def draw_between(
+        self,
+        rng: np.random.Generator,
+        column: int,
+        number: int,
+        pairs: tuple[Index, Index],
+        low: Array,
+        high: Array,
+    ) -> Array:
+        """Draw low ≤ x ≤ high from a likelihood family of each (path, leaf) pair; (pairs,)."""
+        group, position = self.leaves.places[column][number]
+        described = self.leaves.groups[group]
+        eta, constants = self.eta[group][position][pairs], described.constants[position]
+        return described.family.draw_between(rng, eta, low, high, constants)
+
     def family_moments(self, column: int, number: int, low: Array, high: Array) -> Array:
         """E[x^k; low ≤ x ≤ high] for k = 0, 1, 2; shape (3, …, paths, leaves)."""
         group, position = self.leaves.places[column][number]
@@ -328,13 +343,56 @@ def draw_cells(
     rng: np.random.Generator, densities: LeafDensities, column: int, path: Index, leaf: Index
 ) -> Array:
     """One value of a column for each (path, leaf) pair: the likelihood family, then the value."""
-    number = np.zeros(len(path), dtype=np.int64)
     log_mixing = _log_mixing(densities, column)
+    number = np.zeros(len(path), dtype=np.int64)
     if len(log_mixing) > 1:
-        weights = np.cumsum(np.exp(log_mixing[:, path, leaf]), axis=0)
-        number = (rng.random(len(path)) * weights[-1] >= weights).sum(axis=0)
+        number = _choose(rng, np.exp(log_mixing[:, path, leaf]))
     values = np.empty(len(path))
     for m in range(len(log_mixing)):
         own = np.flatnonzero(number == m)
         values[own] = densities.draw_values(rng, column, m, path[own], leaf[own])
     return values
+
+
+def draw_cells_between(
+    rng: np.random.Generator,
+    densities: DrawnLeaves,
+    column: int,
+    pairs: tuple[Index, Index],
+    low: Array,
+    high: Array,
+) -> Array:
+    """One value of a column from low to high for each (path, leaf) pair; shape (pairs,).
+
+    Parameters
+    ----------
+    rng : Generator
+    densities : DrawnLeaves
+    column : int
+    pairs : tuple of two ndarray of shape (pairs,)
+        Paths and leaves.
+    low, high : ndarray of shape (pairs,)
+        Finite ends, both included.
+    """
+    number = np.zeros(len(low), dtype=np.int64)
+    families = len(densities.leaves.columns[column].families)
+    if families > 1:
+        alone = densities.select(column, *pairs)
+        ends = low[:, None], high[:, None]
+        masses = np.stack([alone.log_family_mass(0, m, *ends)[:, 0] for m in range(families)])
+        logs = masses + _log_mixing(alone, 0)[:, :, 0]
+        # an interval that no family can explain, by rounding, is left to any
+        top = np.maximum(logs.max(axis=0), np.finfo(float).min)
+        number = _choose(rng, np.exp(logs - top))
+    values = np.empty(len(low))
+    for m in range(families):
+        own = np.flatnonzero(number == m)
+        at = pairs[0][own], pairs[1][own]
+        values[own] = densities.draw_between(rng, column, m, at, low[own], high[own])
+    return values
+
+
+def _choose(rng: np.random.Generator, weights: Array) -> Index:
+    """Which family each pair takes, by weights (families, pairs); shape (pairs,)."""
+    upto = np.cumsum(weights, axis=0)
+    return np.asarray((rng.random(upto.shape[1]) * upto[-1] >= upto[:-1]).sum(axis=0))

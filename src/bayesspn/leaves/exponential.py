@@ -8,7 +8,11 @@ from numpy.typing import NDArray
 from bayesspn.arrays import Array, join_last, split_last
 from bayesspn.leaves import conjugate
 from bayesspn.leaves.family import Family
-from bayesspn.leaves.intervals.exponential import exponential_moments, log_survival_mass
+from bayesspn.leaves.intervals.exponential import (
+    draw_survival_between,
+    exponential_moments,
+    log_survival_mass,
+)
 from bayesspn.leaves.intervals.quadrature import (
     EXPONENTIAL,
     log_predictive_mass,
@@ -85,6 +89,14 @@ class Exponential(Family):
             values = constants[..., 0] * rng.standard_exponential(eta.shape[:-1]) / -eta[..., 0]
         # rates may be as small as floats get: stay within what they can hold
         return np.minimum(values, _LARGEST)
+
+    def draw_between(
+        self, rng: np.random.Generator, eta: Array, low: Array, high: Array, constants: Array
+    ) -> Array:
+        rate = -eta[..., 0] / constants[0]
+        with np.errstate(over="ignore"):
+            lives = rate * np.maximum(low, 0.0), rate * np.maximum(high, 0.0)
+            return np.minimum(draw_survival_between(rng, *lives) / rate, _LARGEST)
 
     def log_mass(
         self, eta: Array, low: Array | float, high: Array | float, constants: Array

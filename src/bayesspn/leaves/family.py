@@ -23,6 +23,9 @@ from bayesspn.arrays import Array
 
 Measure = Literal["discrete", "continuous"]
 
+#: Halvings after which two floats that are far apart are next to each other.
+_HALVINGS = 64
+
 
 class Family(ABC):
     """A likelihood family for one column, with its conjugate prior.
@@ -104,6 +107,41 @@ class Family(ABC):
     @abstractmethod
     def draw_values(self, rng: np.random.Generator, eta: Array, constants: Array) -> Array:
         """Draw one value for each η; shape (...)."""
+
+    def draw_between(
+        self, rng: np.random.Generator, eta: Array, low: Array, high: Array, constants: Array
+    ) -> Array:
+        """Draw one value from low to high for each η, also where they are hardly probable.
+
+        This inverts the distribution function by halving; families that can do better override it.
+
+        Parameters
+        ----------
+        rng : Generator
+        eta : ndarray of shape (..., t)
+            Natural parameters.
+        low, high : ndarray of shape (...)
+            Finite ends in the user's units, both included.
+        constants : ndarray of shape (c,)
+
+        Returns
+        -------
+        ndarray of shape (...)
+        """
+        whole = self.measure == "discrete"
+        share = np.log(1.0 - rng.random(np.shape(low)))  # of numbers above 0
+        wanted = share + self.log_mass(eta, low, high, constants)
+        start, end = (np.ceil(low), np.floor(high)) if whole else (low, high)
+        for _ in range(_HALVINGS):
+            middle = start + 0.5 * (end - start)
+            middle = np.floor(middle) if whole else middle
+            enough = self.log_mass(eta, low, middle, constants) >= wanted
+            # a count that is too small rules itself out
+            above = np.minimum(middle + 1.0, end) if whole else middle
+            start, end = np.where(enough, start, above), np.where(enough, middle, end)
+            if (start >= end).all():
+                break
+        return end
 
     @abstractmethod
     def log_mass(

@@ -8,7 +8,11 @@ from numpy.typing import NDArray
 from bayesspn.arrays import Array, join_last, split_last
 from bayesspn.leaves import conjugate
 from bayesspn.leaves.family import Family
-from bayesspn.leaves.intervals.normal import log_normal_mass, normal_moments
+from bayesspn.leaves.intervals.normal import (
+    draw_normal_between,
+    log_normal_mass,
+    normal_moments,
+)
 from bayesspn.leaves.intervals.quadrature import GAUSSIAN, log_predictive_mass, predictive_moments
 from bayesspn.numerics.gamma_variates import draw_limited_gamma
 from bayesspn.numerics.special_functions import log_gamma, log_gammainc
@@ -131,6 +135,16 @@ class Gaussian(Family):
         standard = eta[..., 0] / precision
         standard = standard + rng.standard_normal(precision.shape) / np.sqrt(precision)
         return self._backward(constants[..., 0] + constants[..., 1] * standard)
+
+    def draw_between(
+        self, rng: np.random.Generator, eta: Array, low: Array, high: Array, constants: Array
+    ) -> Array:
+        mean, deviation = mean_deviation(eta)
+        with np.errstate(over="ignore"):
+            left = (self._standard_end(low, constants) - mean) / deviation
+            right = (self._standard_end(high, constants) - mean) / deviation
+        standard = draw_normal_between(rng, left, right)
+        return self._backward(constants[0] + constants[1] * (mean + deviation * standard))
 
     def _standard_end(self, end: Array | float, constants: Array) -> Array:
         return self._standardise(np.asarray(end, dtype=np.float64), constants)

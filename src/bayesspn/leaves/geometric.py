@@ -13,7 +13,7 @@ from bayesspn.leaves.intervals.count_sums import (
     count_moments,
     log_count_mass,
 )
-from bayesspn.leaves.intervals.exponential import log_survival_mass
+from bayesspn.leaves.intervals.exponential import draw_survival_between, log_survival_mass
 from bayesspn.numerics.gamma_variates import draw_log_gamma
 from bayesspn.numerics.special_functions import log_gamma, log_rising
 
@@ -61,6 +61,14 @@ class Geometric(Counts):
     def draw_values(self, rng: np.random.Generator, eta: Array, constants: Array) -> Array:
         log_failure = np.minimum(eta[..., 0], _LARGEST_LOG_FAILURE)  # inversion
         return np.floor(-rng.standard_exponential(eta.shape[:-1]) / log_failure)
+
+    def draw_between(
+        self, rng: np.random.Generator, eta: Array, low: Array, high: Array, constants: Array
+    ) -> Array:
+        decay = -np.minimum(eta[..., 0], _LARGEST_LOG_FAILURE)
+        first, last = np.ceil(np.maximum(low, 0.0)), np.floor(high)
+        drawn = draw_survival_between(rng, decay * first, decay * (last + 1.0))
+        return np.clip(np.floor(drawn / decay), first, last)
 
     def log_mass(
         self, eta: Array, low: Array | float, high: Array | float, constants: Array

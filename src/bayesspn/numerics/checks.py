@@ -44,16 +44,38 @@ def check_weights(sample_weight: Any, rows: int) -> Array:
     --------
     >>> check_weights([1, 2], 3)
     Traceback (most recent call last):
-    ValueError: sample_weight must be 3 numbers, not negative and not all zero, got shape (2,)
+    ValueError: sample_weight must be 3 numbers, one for every row, got shape (2,)
+    >>> check_weights([1, -2, 1], 3)
+    Traceback (most recent call last):
+    ValueError: sample_weight, row 1: -2 is not a finite number from 0 on; 0 leaves a row out
     """
-    weights = np.asarray(sample_weight, dtype=np.float64)
-    right = weights.shape == (rows,) and bool(((weights >= 0) & (weights < np.inf)).all())
-    if not right or not weights.sum() > 0:
+    given = np.asarray(sample_weight)
+    if given.shape != (rows,):
         raise ValueError(
-            f"sample_weight must be {rows} numbers, not negative and not all zero, got shape "
-            f"{weights.shape}"
+            f"sample_weight must be {rows} numbers, one for every row, got shape {given.shape}"
         )
+    if given.dtype.kind in "biuf":
+        weights = given.astype(np.float64)
+    else:
+        weights = np.array([_as_number(weight) for weight in given])
+    wrong = np.flatnonzero(~((weights >= 0) & (weights < np.inf)))
+    if wrong.size:
+        row = int(wrong[0])
+        raise ValueError(
+            f"sample_weight, row {row}: {given[row : row + 1].tolist()[0]!r} is not a finite "
+            "number from 0 on; 0 leaves a row out"
+        )
+    if not weights.any():
+        raise ValueError("sample_weight is zero in every row, so that no row counts; leave it out")
     return weights
+
+
+def _as_number(value: Any) -> float:
+    """A number of any type as a float, NaN for anything else, text included."""
+    try:
+        return float("nan") if isinstance(value, str) else float(value)
+    except (TypeError, ValueError):
+        return float("nan")
 
 
 def levels_to_user() -> int:

@@ -18,20 +18,29 @@ from bayesspn.engine import compiled
 from bayesspn.engine.row_sums import Address, RowSums, add_row_sums
 from bayesspn.engine.shards import LocalShards, choose_rows
 from bayesspn.leaves.columns import Column, Leaves
-from bayesspn.leaves.densities import log_mass
+from bayesspn.leaves.densities import DrawnLeaves, draw_cells_between, log_mass
 from bayesspn.model.circuit import Circuit
-from bayesspn.prediction.mixtures import Mixtures
 from bayesspn.prediction.passes import evaluate
 from bayesspn.prediction.stacked import StackedCircuits, stack_circuits
-from bayesspn.rows.codebook import Codebook, build_codebook, count_totals, digest_rows
+from bayesspn.rows.codebook import (
+    Codebook,
+    build_codebook,
+    count_totals,
+    digest_rows,
+    supported,
+)
 from bayesspn.rows.encoded import check_support, encode_shard
 from bayesspn.rows.fingerprints import HashArray
 
-#: Censored cells are drawn within what was seen and so many times its range on either side.
-_MOST_RANGES = 8.0
+#: Censored cells are drawn within what is known of the column and so many times its range on either
+#: side: sums of statistics are whole numbers, whose scale must hold the largest.
+_MOST_RANGES = 1e3
 
-#: Distribution functions are not inverted closer to their ends.
-_TAIL = 1e-12
+#: Squares of what lies beyond overflow.
+_LARGEST = 1e150
+
+#: Rows whose cells are drawn at once, which bounds the working memory.
+_CHUNK_ROWS = 4_096
 
 #: Sets the random numbers of censored cells apart from those of trees.
 _STREAM = 11
@@ -80,9 +89,8 @@ class CensoredRows:
     def log_likelihood(self, circuit: Circuit) -> float:
         """Sum of the log densities of all rows; censored cells count with their probability."""
         circuits = stack_circuits([circuit])
-        factors = {c: self._log_masses(circuits, c) for c in self._columns}
-        scores = evaluate(circuits, self.cells, factors).log_probability
-        return self.known.log_likelihood(circuit) + float(scores.sum())
+        scores = [float(part._log_densities(circuits).sum()) for part in self._chunks]
+        return self.known.log_likelihood(circuit) + sum(scores)
 
     def values(self, row_ids: IntArray) -> Array:
         """Values of some rows, NaN where missing or censored; shape (row_ids, columns)."""
@@ -122,7 +130,17 @@ class CensoredRows:
         return int(ids[-1])
 
     @cached_property
-    def _columns(self) -> list[int]:
+    def _chunks(self) -> list[CensoredRows]:
+        """The same, with few enough of the rows with censored cells to look at together."""
+        names = ("row_ids", "cells", "low", "high")
+        chunks = []
+        for start in range(0, max(len(self.row_ids), 1), _CHUNK_ROWS):
+            part = slice(start, start + _CHUNK_ROWS)
+            chunks.append(replace(self, **{name: getattr(self, name)[part] for name in names}))
+        return chunks
+
+    @cached_property
+    def censored_columns(self) -> list[int]:
         """Columns with censored cells."""
         return [int(c) for c in np.flatnonzero(~np.isnan(self.low).all(axis=0))]
 
@@ -145,19 +163,28 @@ class CensoredRows:
         logs[rows] = masses[place.ravel()]
         return logs
 
+    def _log_densities(self, circuits: StackedCircuits) -> Array:
+        """Log densities, in which censored cells count with their probability; (rows,)."""
+        factors = {column: self._log_masses(circuits, column) for column in self.censored_columns}
+        return evaluate(circuits, self.cells, factors).log_probability[0]
+
     def _draw_cells(self, rng: np.random.Generator, circuit: Circuit) -> Array:
-        """Rows with censored cells drawn given everything else, one column after the other."""
+        """Rows with censored cells drawn given everything else; shape (censored rows, columns)."""
         circuits = stack_circuits([circuit])
+        return np.concatenate([part._draw_chunk(rng, circuits) for part in self._chunks])
+
+    def _draw_chunk(self, rng: np.random.Generator, circuits: StackedCircuits) -> Array:
+        """The same for rows that are few enough, one column after the other."""
         cells = self.cells.copy()
-        factors = {column: self._log_masses(circuits, column) for column in self._columns}
-        for column in self._columns:
+        factors = {column: self._log_masses(circuits, column) for column in self.censored_columns}
+        for column in self.censored_columns:
             rows = np.flatnonzero(~np.isnan(self.low[:, column]))
             given = {other: logs[rows] for other, logs in factors.items()}
             visits = evaluate(circuits, cells[rows], given).visits()[0]
             weights = np.moveaxis(visits[circuits.leaf_regions[0, column]], 1, 0)
-            path, leaf = _choose_leaves(rng, weights)
+            pairs = _choose_leaves(rng, weights)
             ends = self.low[rows, column], self.high[rows, column]
-            cells[rows, column] = _draw_between(rng, circuits, column, path, leaf, *ends)
+            cells[rows, column] = _draw_between(rng, circuits, column, pairs, *ends)
             del factors[column]  # it is a value now
         return cells
 
@@ -177,19 +204,21 @@ def _draw_between(
     rng: np.random.Generator,
     circuits: StackedCircuits,
     column: int,
-    path: IntArray,
-    leaf: IntArray,
+    pairs: tuple[IntArray, IntArray],
     low: Array,
     high: Array,
 ) -> Array:
-    """A value of each leaf between bounds, by inverting its distribution function; (rows,)."""
-    described = circuits.leaves.columns[column]
+    """A value between bounds of each (path, leaf) pair's leaf; (rows,)."""
+    described, densities = circuits.leaves.columns[column], circuits.densities
+    assert isinstance(densities, DrawnLeaves)
     half = described.resolution / 2  # recorded values stand for what is rounded to them
-    leaves = Mixtures(np.ones((len(path), 1)), circuits.densities.select(column, path, leaf))
-    below, above = leaves.cdf(low - half), leaves.cdf(high + half)
-    levels = below + rng.random(len(path)) * (above - below)
-    values = np.clip(leaves.quantile(np.clip(levels, _TAIL, 1 - _TAIL)), low, high)
-    return np.clip(described.grid.nearest(values), low, high)
+    values = draw_cells_between(rng, densities, column, pairs, low - half, high + half)
+    values = np.clip(values, low, high)
+    if described.discrete:
+        return values
+    rounded = np.clip(described.grid.nearest(values), low, high)
+    # rounding must not make 0 of what is positive by its family
+    return np.where(supported(described, rounded), rounded, values)
 
 
 def censor_rows(leaves: Leaves, values: Array, low: Array, high: Array) -> CensoredRows:
@@ -232,4 +261,4 @@ def _widest(column: Column) -> tuple[float, float]:
     grid = column.grid
     # what is positive stays positive
     bottom = least if least == 0 else low - width
-    return max(bottom, grid.low), min(high + width, grid.high)
+    return max(bottom, grid.low, -_LARGEST), min(high + width, grid.high, _LARGEST)

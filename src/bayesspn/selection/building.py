@@ -85,17 +85,19 @@ class TableModels:
     schema : Schema
     values : ndarray of shape (rows, columns)
         NaN where missing.
+    recorded : ndarray of shape (recorded rows, columns), default=None
+        The rows before weights repeated them.
     """
 
-    def __init__(self, schema: Schema, values: Array) -> None:
-        self.schema, self.values = schema, values
+    def __init__(self, schema: Schema, values: Array, recorded: Array | None = None) -> None:
+        self.schema, self.values, self.recorded = schema, values, recorded
         self._rows: dict[float | None, EncodedRows] = {}
 
     def rows(self, priors: Priors) -> EncodedRows:
         """The rows, encoded for columns with these priors."""
         gamma = priors.fixed_gamma
         if gamma not in self._rows:
-            leaves = describe_columns(self.schema, self.values, gamma)
+            leaves = describe_columns(self.schema, self.values, gamma, self.recorded)
             rows = encode_rows(leaves, self.values)
             check_support(rows)
             self._rows[gamma] = rows

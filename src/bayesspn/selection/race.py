@@ -121,6 +121,7 @@ def race_graphs(
     graphs: Sequence[RegionGraph],
     *,
     seed: int,
+    recorded: Array | None = None,
     target: int | None = None,
     stops: Sequence[int] = STOPS,
     n_jobs: int | None = None,
@@ -138,6 +139,8 @@ def race_graphs(
     priors : Priors
     graphs : sequence of RegionGraph
     seed : int
+    recorded : ndarray of shape (recorded rows, columns), default=None
+        The rows before weights repeated them; see `describe_columns`.
     target : int, default=None
         Column whose density given all others is what counts, beside the density of whole rows per
         column; None judges by whole rows.
@@ -157,7 +160,7 @@ def race_graphs(
     """
     begun = time.monotonic()
     lanes = [_Lane(graph, start) for graph in graphs for start in START_NAMES]
-    _divide(lanes, schema, values, priors, seed)
+    _divide(lanes, schema, values, priors, seed, recorded)
     if seconds is not None:  # the quick ones come first, each graph from one start at least
         lanes.sort(key=lambda lane: (START_NAMES.index(lane.start), lane.graph.n_leaf_regions))
     dropped: list[_Lane] = []
@@ -201,12 +204,19 @@ def sample_rows(values: Array, seed: int) -> Array:
     return values[np.sort(chosen)]
 
 
-def _divide(lanes: list[_Lane], schema: Schema, values: Array, priors: Priors, seed: int) -> None:
+def _divide(
+    lanes: list[_Lane],
+    schema: Schema,
+    values: Array,
+    priors: Priors,
+    seed: int,
+    recorded: Array | None = None,
+) -> None:
     """Give every lane its chains, on the same divisions of the rows."""
     sample = sample_rows(values, seed)
     rows = len(sample)
     divisions = next((count for most, count in _DIVISIONS if rows <= most), 1)
-    leaves = describe_columns(schema, sample, priors.fixed_gamma)
+    leaves = describe_columns(schema, sample, priors.fixed_gamma, recorded)
     models = {lane.graph: priors.model(lane.graph, leaves) for lane in lanes}
     held = max(1, round(_HELD_OUT * rows))
     for division in range(divisions):

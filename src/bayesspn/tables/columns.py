@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
+from dataclasses import replace
 
 import numpy as np
 
@@ -15,7 +15,9 @@ from bayesspn.tables.schema import ColumnSchema, Schema
 _LARGEST, _SMALLEST = 1e150, 1e-150
 
 
-def describe_columns(schema: Schema, values: Array, gamma: float | None = None) -> Leaves:
+def describe_columns(
+    schema: Schema, values: Array, gamma: float | None = None, recorded: Array | None = None
+) -> Leaves:
     """Describe the leaves of all columns.
 
     Parameters
@@ -25,6 +27,8 @@ def describe_columns(schema: Schema, values: Array, gamma: float | None = None) 
         The encoded table to learn from, NaN where a cell is missing.
     gamma : float, default=None
         Strength of the leaf priors of columns whose schema leaves it open.
+    recorded : ndarray of shape (cells, columns), default=None
+        The rows before weights repeated them, off which grids and atoms are read.
 
     Examples
     --------
@@ -34,7 +38,11 @@ def describe_columns(schema: Schema, values: Array, gamma: float | None = None) 
     1.0
     """
     usual = DEFAULT_GAMMA if gamma is None else gamma
-    return Leaves(tuple(_describe(column, values[:, j], usual) for j, column in enumerate(schema)))
+    described = []
+    for j, column in enumerate(schema):
+        once = None if recorded is None else recorded[:, j]
+        described.append(_describe(column, values[:, j], usual, once))
+    return Leaves(tuple(described))
 
 
 def with_grids(schema: Schema, leaves: Leaves) -> Schema:
@@ -52,7 +60,7 @@ def with_grids(schema: Schema, leaves: Leaves) -> Schema:
             grid = described.grid
             # without any grid the smallest gap says nothing of how values are recorded
             found = grid.origin is not None or grid.values or grid.atoms
-            column = dataclasses.replace(
+            column = replace(
                 column,
                 resolution=grid.step if found and grid.step else column.resolution,
                 origin=grid.origin,
@@ -65,7 +73,7 @@ def with_grids(schema: Schema, leaves: Leaves) -> Schema:
     return Schema(tuple(columns))
 
 
-def _describe(column: ColumnSchema, values: Array, usual: float) -> Column:
+def _describe(column: ColumnSchema, values: Array, usual: float, recorded: Array | None) -> Column:
     _check_size(column, values)
     _check_bounds(column, values)
     # moments have no natural beginning, least of all 1970
@@ -80,6 +88,7 @@ def _describe(column: ColumnSchema, values: Array, usual: float) -> Column:
         low=lowest if column.low is None else column.low,
         high=highest if column.high is None else column.high,
         gamma=usual if column.gamma is None else column.gamma,
+        recorded=recorded,
     )
 
 

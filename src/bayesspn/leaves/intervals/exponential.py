@@ -15,6 +15,13 @@ def log_survival_mass(left: Array, right: Array) -> Array:
     return np.where(left < right, mass, -np.inf)
 
 
+def draw_survival_between(rng: np.random.Generator, left: Array, right: Array) -> Array:
+    """Standard exponential values from left to right, by inversion from the left; shape (...)."""
+    with np.errstate(all="ignore"):
+        drawn = left - np.log1p(rng.random(np.shape(left)) * np.expm1(left - right))
+    return np.where(left < right, np.minimum(drawn, right), left)
+
+
 def exponential_moments(low: Array, high: Array, mean: Array) -> Array:
     """E[x^k; low <= x <= high] of an exponential distribution, k = 0, 1, 2; shape (3, ...).
 

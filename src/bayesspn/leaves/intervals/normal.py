@@ -10,6 +10,7 @@ import math
 
 import numba as nb
 import numpy as np
+from scipy import special
 
 from bayesspn.arrays import Array
 from bayesspn.leaves.intervals.broadcast import flatten
@@ -152,6 +153,20 @@ def log_normal_mass(low: Array, high: Array) -> Array:
     """Log probability of low <= z <= high for a standard normal z; shape (...)."""
     with np.errstate(all="ignore"):
         return _log_mass(low, high)
+
+
+def draw_normal_between(rng: np.random.Generator, low: Array, high: Array) -> Array:
+    """Standard normal values from low to high, by inversion on the side of the tail; (...)."""
+    with np.errstate(invalid="ignore"):
+        upper = low + high > 0
+    left, right = np.where(upper, -high, low), np.where(upper, -low, high)
+    share = rng.random(np.shape(left))
+    with np.errstate(divide="ignore"):
+        level = np.logaddexp(
+            np.log1p(-share) + special.log_ndtr(left), np.log(share) + special.log_ndtr(right)
+        )
+    drawn = np.clip(special.ndtri_exp(level), left, right)
+    return np.where(upper, -drawn, drawn)
 
 
 def normal_moments(low: Array, high: Array, mean: Array, deviation: Array) -> Array:
