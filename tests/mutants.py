@@ -63,6 +63,11 @@ MUTANTS = [
         MOVES,
     ),
     Mutant(
+        "w", "small gamma variates without rejection", "numerics/streams.py",
+        "if (v < _SURE and t < _LOW) or", "if True or",
+        "numerics/test_streams.py",
+    ),
+    Mutant(
         "θ", "leaves that see every cell twice", "inference/leaf_parameters.py",
         "            power,\n            natural,", "            2 * power,\n            natural,",
         MOVES,
@@ -236,8 +241,8 @@ MUTANTS = [
     Mutant(
         "censored cells", "drawn without regard to their bounds, then cut",
         "prediction/censored_rows.py",
-        "levels = below + rng.random(len(path)) * (above - below)",
-        "levels = rng.random(len(path))",
+        "draw_cells_between(rng, densities, column, pairs, low - half, high + half)",
+        "draw_cells_between(rng, densities, column, pairs, -np.inf + 0 * low, np.inf + 0 * high)",
         "estimators/test_bounds.py",
     ),
     Mutant(
@@ -245,6 +250,11 @@ MUTANTS = [
         "given = {other: logs[rows] for other, logs in factors.items()}",
         "given = {o: logs[rows] for o, logs in factors.items() if o != column}",
         "estimators/test_bounds.py",
+    ),
+    Mutant(
+        "weights of rows", "rounded in the order of the table", "estimators/training.py",
+        "order = rng.permutation(rows)", "order = np.arange(rows)",
+        "estimators/test_sample_weight.py",
     ),
     Mutant(
         "infinite", "samples of rows are asked for rows they lack", "engine/shards.py",
