@@ -10,14 +10,15 @@ from tqdm.auto import tqdm
 
 from bayesspn import BayesianSPN, InfiniteSPN, RegionGraph, SPNImputer, load
 from bayesspn.estimators import fitting
-from bayesspn.estimators.costs import estimate_race, estimate_seconds
 from bayesspn.estimators.plans import compares_graphs, plan_lengths, plan_warm_up
 from bayesspn.estimators.settling import measure_settling, warn_if_unsettled
 from bayesspn.estimators.starting import fit_warm_up
 from bayesspn.inference.warm_up import WarmUp
 from bayesspn.leaves.columns import Leaves
 from bayesspn.questions.uncertainty import Answer, monte_carlo_error
+from bayesspn.selection.costs import estimate_seconds
 from bayesspn.selection.defaults import default_graphs
+from bayesspn.selection.race import estimate_race
 from bayesspn.tables import encode
 
 pytestmark = pytest.mark.filterwarnings("ignore:answers about")

@@ -66,18 +66,41 @@ def test_no_comparison_is_begun_after_the_time():
     assert len(run(graphs=(large, small), seconds=60.0).table) == 4
 
 
+class Lane(NamedTuple):
+    start: str
+    scores: np.ndarray
+
+
 @pytest.mark.parametrize(("ahead", "first"), [(0.0, "quick"), (0.4, "quick"), (0.6, "slow")])
 def test_graphs_that_are_slow_must_be_better(ahead, first):
     """By 0.0025 nats a cell, and as many times more as they are too slow."""
-
-    class Lane(NamedTuple):
-        start: str
-        scores: np.ndarray
-        pace: float
-
-    lanes = [Lane("quick", np.full(5, -3.0), 0.5), Lane("slow", np.full(5, -3.0 + ahead), 2.0)]
-    assert race._rank(lanes, 1.0, 100)[0].start == first
+    lanes = [Lane("quick", np.full(5, -3.0)), Lane("slow", np.full(5, -3.0 + ahead))]
+    assert race._rank(lanes, [200.0, 50.0], 100)[0].start == first
     assert race._rank(lanes, None, 100)[0].start == ("slow" if ahead else "quick")
+
+
+@pytest.mark.parametrize(("ahead", "first"), [(0.1, "quick"), (0.6, "slow")])
+def test_graphs_that_leave_time_for_few_chains_must_be_better(ahead, first):
+    """Averaging chains gains as much as they disagree: here 0.6 · 2 · log cosh 1 = 0.52 nats."""
+    rows = np.tile([-1.0, 1.0], 50)
+    lanes = [Lane("quick", -3.0 + rows), Lane("slow", -3.0 + ahead - rows)]
+    assert race._averaging_gain(lanes) == pytest.approx(0.6 * 2 * np.log(np.cosh(1.0)))
+    assert race._rank(lanes, [1_500.0, 150.0], 100)[0].start == first
+    # where chains agree there is nothing to gain
+    alike = [Lane("quick", -3.0 + rows), Lane("slow", -2.99 + rows)]
+    assert race._rank(alike, [1_500.0, 150.0], 100)[0].start == "slow"
+
+
+def test_the_pace_on_a_sample_says_how_slow_all_rows_are():
+    """What a sweep takes in any case is not multiplied by the rows."""
+    schema, values, _ = encode_table(two_groups(60), None)
+    lane = race._Lane(RegionGraph(1, 2, leaves=3), "spread")
+    race._divide([lane], schema, values, Priors(), seed=0)
+    lane.runs = [run._replace(seconds=0.02) for run in lane.runs]
+    lane.sweeps = 10
+    few = lane.runs[0].rows.n_rows
+    assert lane.pace(few) == pytest.approx(0.002)
+    assert 0.002 < lane.pace(100 * few) < 0.2
 
 
 def test_chains_try_every_start():

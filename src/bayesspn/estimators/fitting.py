@@ -13,7 +13,7 @@ from tqdm.auto import tqdm
 
 from bayesspn.arrays import Array
 from bayesspn.engine.shards import Shards, as_shards
-from bayesspn.estimators.plans import BURN_IN_SHARE, MOST_CHAINS, share_draws
+from bayesspn.estimators.plans import BURN_IN_SHARE, MOST_BURN_IN, MOST_CHAINS, share_draws
 from bayesspn.files.checkpoints import Checkpoint
 from bayesspn.inference.chains import (
     Chain,
@@ -250,14 +250,16 @@ class _Run:
             self._advance(self.burn_in, planned.thin)
             return
         look = min(FIRST_LOOK, planned.most_burn_in)
+        # with a limit, what was planned is a guess, and the clock decides
+        most = planned.most_burn_in if self.clock is None else MOST_BURN_IN
         while True:
             if not self._advance(look, planned.thin, BURN_IN_SHARE):
                 look = min(chain.sweep for chain in self.chains)
                 break
             climbing = still_climbing(stack_traces(self.chains)[:, :look])
-            if look >= planned.most_burn_in or not climbing:
+            if look >= most or not climbing:
                 break
-            look = min(2 * look, planned.most_burn_in)
+            look = min(2 * look, most)
         self.burn_in = look
         self.bar.total = len(self.chains) * (look + planned.draws * planned.thin)
         self.bar.refresh()

@@ -17,7 +17,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from bayesspn.arrays import Array
 from bayesspn.engine.engines import Engine, resolve_engine
 from bayesspn.engine.shards import LocalShards, Shards
-from bayesspn.estimators.costs import estimate_seconds
 from bayesspn.estimators.defaults import BURN_IN, CHAINS, DRAWS, LENGTHS, THIN
 from bayesspn.estimators.diagnostics import Diagnosed
 from bayesspn.estimators.fitting import (
@@ -50,6 +49,7 @@ from bayesspn.questions.interface import Conditional
 from bayesspn.questions.views import View
 from bayesspn.rows.encoded import EncodedRows, encode_rows
 from bayesspn.selection.building import Priors
+from bayesspn.selection.costs import estimate_seconds
 from bayesspn.tables.bounds import Bounds
 from bayesspn.tables.changes import continue_grids
 from bayesspn.tables.columns import describe_columns, with_grids

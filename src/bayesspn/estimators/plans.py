@@ -38,7 +38,7 @@ _THIN = 4
 
 #: Sweeps of burn-in at least; at most with a time limit; and without one, as nobody asked to wait.
 _LEAST_BURN_IN = 10
-_MOST_BURN_IN = 1_000
+MOST_BURN_IN = 1_000
 _USUAL_BURN_IN = 400
 
 #: Share of a chain's sweeps that draws may take if these are few.
@@ -52,9 +52,6 @@ BURN_IN_SHARE = 0.8
 #: chains together if their number is given.
 WARM_UP_SHARE = 0.15
 ALL_WARM_UPS = 0.4
-
-#: Sweeps of all rows that there must be time for, of all chains together.
-LEAST_SWEEPS = 100
 
 #: Fits with fewer sweeps in all do not compare graphs, which would take longer than they do.
 _RACED_SWEEPS = 700
@@ -145,7 +142,7 @@ def plan_lengths(
     if draws == "auto":
         draws = int(np.clip(room // thin, _FEWEST_DRAWS, wanted))
     burn_in = given["burn_in"]
-    longest = _MOST_BURN_IN if limited else _USUAL_BURN_IN
+    longest = MOST_BURN_IN if limited else _USUAL_BURN_IN
     most_burn_in = int(np.clip(each - draws * thin, _LEAST_BURN_IN, longest))
     if burn_in == "auto":
         opened = (given[name] == "auto" for name in ("chains", "draws"))

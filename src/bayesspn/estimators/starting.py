@@ -10,11 +10,9 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from bayesspn.engine.shards import Shards, as_shards
-from bayesspn.estimators.costs import estimate_race
 from bayesspn.estimators.fitting import Clock
 from bayesspn.estimators.plans import (
     ALL_WARM_UPS,
-    LEAST_SWEEPS,
     RACE_SHARE,
     WARM_UP_SHARE,
     compares_graphs,
@@ -31,7 +29,7 @@ from bayesspn.rows.encoded import EncodedRows
 from bayesspn.selection.building import Priors, TableModels
 from bayesspn.selection.candidates import default_candidates
 from bayesspn.selection.defaults import choose_graph, default_graphs
-from bayesspn.selection.race import FEWEST_ROWS, race_graphs, sample_rows
+from bayesspn.selection.race import FEWEST_ROWS, estimate_race, race_graphs, sample_rows
 from bayesspn.selection.successive_halving import rank_graphs
 
 #: Sweeps that the pace of a warm-up is read off.
@@ -98,7 +96,8 @@ def find_start(
             target=len(table.schema) - 1 if estimator._judged_by_target else None,
             n_jobs=estimator.n_jobs,
             seconds=None if clock is None else clock.left(RACE_SHARE),
-            slowest=None if clock is None else clock.left() / (LEAST_SWEEPS * shape[0]),
+            rows=shape[0],
+            budget=None if clock is None else clock.left(),
             progress=estimator.progress,
         )
     return Found(graph, plan_warm_up(given, shape[0], starts), tables)

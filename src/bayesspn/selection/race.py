@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -30,6 +31,7 @@ from bayesspn.numerics.random_numbers import Key
 from bayesspn.prediction.posterior import Posterior
 from bayesspn.rows.encoded import EncodedRows, encode_rows
 from bayesspn.selection.building import Priors
+from bayesspn.selection.costs import estimate_seconds, estimate_trials
 from bayesspn.tables.columns import describe_columns
 from bayesspn.tables.schema import Schema
 
@@ -53,9 +55,18 @@ _JUDGED, _APART = 3, 3
 #: A row held out counts for at most so many nats less than under the lane that foresaw it best.
 _LARGEST_GAP = 20.0
 
-#: Nats by which a cell is short if chains have no time for the sweeps that they should have, times
-#: how many times too slow they are: 40 sweeps in place of 100 lost 1.5 % on tables of 900 words.
+#: Sweeps that there should be time for, of all chains together. Nats by which a cell is short if
+#: there is not, times how many times too slow they are: 40 sweeps in place of 100 lost 1.5 % on
+#: tables of 900 words.
+_LEAST_SWEEPS = 100
 _LOSS = 0.0025
+
+#: Sweeps of a chain, and chains beyond which more of them hardly matter.
+_CHAIN_SWEEPS = 150
+_MOST_CHAINS = 16
+
+#: What averaging chains of a fit gains, over what short ones on some of the rows do.
+_AVERAGING = 0.6
 
 #: Lanes that are compared even if there is no time for it.
 FEWEST_LANES = 2
@@ -74,12 +85,13 @@ class _Lane:
     scores: Array = field(default_factory=lambda: np.empty(0))
     sweeps: int = 0
 
-    @property
-    def pace(self) -> float:
-        """Seconds that a sweep of a row took."""
-        return (
-            sum(run.seconds / run.rows.n_rows for run in self.runs) / len(self.runs) / self.sweeps
-        )
+    def pace(self, rows: int) -> float:
+        """Seconds that a sweep of so many rows takes, by what it took on those looked at."""
+        run = self.runs[0]
+        looked_at = run.rows.n_rows
+        cost = partial(estimate_seconds, run.model, sample=run.held_out)
+        taken = sum(run.seconds for run in self.runs) / (len(self.runs) * self.sweeps)
+        return taken * cost(rows=rows) / cost(rows=looked_at)
 
 
 class _Run(NamedTuple):
@@ -122,11 +134,12 @@ def race_graphs(
     *,
     seed: int,
     recorded: Array | None = None,
+    rows: int | None = None,
     target: int | None = None,
     stops: Sequence[int] = STOPS,
     n_jobs: int | None = None,
     seconds: float | None = None,
-    slowest: float | None = None,
+    budget: float | None = None,
     progress: bool = False,
 ) -> Race:
     """Compare graphs and starts by short chains.
@@ -141,6 +154,8 @@ def race_graphs(
     seed : int
     recorded : ndarray of shape (recorded rows, columns), default=None
         The rows before weights repeated them; see `describe_columns`.
+    rows : int, default=None
+        Of the table, if ``values`` are some of them.
     target : int, default=None
         Column whose density given all others is what counts, beside the density of whole rows per
         column; None judges by whole rows.
@@ -152,9 +167,10 @@ def race_graphs(
         No further comparison is begun that would not be over by then; the first one is of as many
         lanes as there is time for: graphs with few regions first, all of them from the first kind
         of start before any is from the second.
-    slowest : float, default=None
-        Seconds that a sweep of a row may take; slower graphs must be better by as much as chains
-        are expected to lose that have no time to climb.
+    budget : float, default=None
+        Seconds that all chains of the fit may take together. Slow graphs must be better by what is
+        lost if there is time for few chains, which are averaged, and by what these lose if they
+        have no time to climb.
     progress : bool, default=False
         Whether to show a bar.
     """
@@ -183,7 +199,10 @@ def race_graphs(
             pace = (time.monotonic() - begun - taken) / (len(lanes) * (stop - done))
             done = stop
             bar.update(len(lanes))
-            lanes = _rank(lanes, slowest, 1 if target is not None else values.shape[1])
+            time_for = None
+            if budget is not None:
+                time_for = [budget / lane.pace(rows or len(values)) for lane in lanes]
+            lanes = _rank(lanes, time_for, 1 if target is not None else values.shape[1])
             if number + 1 < len(stops):
                 kept = -(-len(lanes) // 2)
                 dropped = lanes[kept:] + dropped
@@ -192,6 +211,12 @@ def race_graphs(
     # a few sweeps of a sample of the rows cannot rule out a start: chains try both on all rows
     starts = (best.start, *(name for name in START_NAMES if name != best.start))
     return Race(best.graph, starts, _tabulate([*lanes, *dropped]))
+
+
+def estimate_race(graphs: Sequence[RegionGraph], sample: Array) -> float:
+    """Seconds that comparing graphs on some rows takes at least, roughly."""
+    quickest = sorted(graphs, key=lambda graph: graph.n_leaf_regions)[:FEWEST_LANES]
+    return estimate_trials(quickest, sample, STOPS[0])
 
 
 def sample_rows(values: Array, seed: int) -> Array:
@@ -276,13 +301,30 @@ def _advance_run(run: _Run, start: str, done: int, stop: int, target: int | None
     return run._replace(state=state, scores=scores, seconds=seconds)
 
 
-def _rank(lanes: list[_Lane], slowest: float | None, columns: int) -> list[_Lane]:
-    """Lanes by their scores, best first, less what those that are too slow will lose."""
+def _rank(lanes: list[_Lane], time_for: Sequence[float] | None, columns: int) -> list[_Lane]:
+    """Lanes by their scores, best first, less what those lose that there are few sweeps of."""
     scores = _gaps(lanes).mean(axis=1)
-    if slowest is not None:
-        haste = np.array([lane.pace for lane in lanes]) / slowest
+    if time_for is not None:
+        sweeps = np.array(time_for)
+        haste = _LEAST_SWEEPS / sweeps
+        chains = np.clip(sweeps / _CHAIN_SWEEPS, 1.0, _MOST_CHAINS)
+        scores = scores - _averaging_gain(lanes) / chains
         scores = np.where(haste > 1.0, scores - _LOSS * columns * haste, scores)
     return [lanes[k] for k in np.argsort(-scores, kind="stable")]
+
+
+def _averaging_gain(lanes: Sequence[_Lane]) -> float:
+    """Nats of a row that the average of very many chains is better than a single one.
+
+    That of k chains is better by about 1 − 1/k of it. It is measured by how much lanes disagree on
+    rows, apart from how good they are.
+    """
+    scores = np.stack([lane.scores for lane in lanes])
+    centred = np.nan_to_num(scores - scores.mean(axis=1, keepdims=True))
+    gaps = np.clip(np.diff(centred, axis=0), -_LARGEST_GAP, _LARGEST_GAP)
+    # log of the mean of two densities over the mean of their logs
+    two = np.logaddexp(0.5 * gaps, -0.5 * gaps) - np.log(2.0)
+    return float(_AVERAGING * 2.0 * two.mean()) if gaps.size else 0.0
 
 
 def _gaps(lanes: Sequence[_Lane]) -> Array:

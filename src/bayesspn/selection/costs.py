@@ -12,7 +12,6 @@ import numpy as np
 from bayesspn.arrays import Array
 from bayesspn.graphs import RegionGraph
 from bayesspn.model.generative import Model
-from bayesspn.selection.race import FEWEST_LANES, STOPS
 
 #: Seconds of a sweep in any case, for every weight, and for every statistic of a leaf.
 _SWEEP, _WEIGHT, _STATISTIC = 1.2e-3, 8e-8, 9e-9
@@ -45,14 +44,13 @@ def estimate_seconds(model: Model, rows: int, sample: Array) -> float:
     return _add_up(model.graph, rows, _telling(sample), np.array(families), statistics)
 
 
-def estimate_race(graphs: Sequence[RegionGraph], sample: Array) -> float:
-    """What comparing graphs on some rows costs at least; columns count as categories."""
-    quickest = sorted(graphs, key=lambda graph: graph.n_leaf_regions)[:FEWEST_LANES]
+def estimate_trials(graphs: Sequence[RegionGraph], sample: Array, sweeps: int) -> float:
+    """What a start and some sweeps of each graph cost on some rows; columns count as categories."""
     telling, columns = _telling(sample), sample.shape[1]
     plain = np.zeros(columns)
     return sum(
-        _START * columns + STOPS[0] * _add_up(graph, len(sample), telling, plain, 2 * columns)
-        for graph in quickest
+        _START * columns + sweeps * _add_up(graph, len(sample), telling, plain, 2 * columns)
+        for graph in graphs
     )
 
 
