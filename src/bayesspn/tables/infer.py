@@ -248,14 +248,20 @@ def _number_families(survey: ColumnSurvey) -> tuple[str, ...]:
     if survey.distinct.size:
         step = 1.0 if survey.whole else None
         return _with_atoms(families, survey.distinct, survey.counts, step)
-    zeros = survey.zeros >= max(_FEWEST_ZEROS, _LEAST_SHARE * survey.observed)
-    return (*families, "atoms") if zeros else families
+    return (*families, "atoms") if _many_zeros(survey) else families
+
+
+def _many_zeros(survey: ColumnSurvey) -> bool:
+    """Whether zeros make an atom, of columns with too many values to remember."""
+    return survey.zeros >= max(_FEWEST_ZEROS, _LEAST_SHARE * survey.observed)
 
 
 def _time_families(families: tuple[str, ...], survey: ColumnSurvey) -> tuple[str, ...]:
     """Families with atoms beside them where times recur: the first of January of some years."""
     if not survey.distinct.size:
-        return families
+        # the beginning of 1970 is a moment like any other
+        zeros = survey.content == "durations" and _many_zeros(survey)
+        return (*families, "atoms") if zeros else families
     return _with_atoms(families, survey.distinct, survey.counts, survey.step)
 
 
