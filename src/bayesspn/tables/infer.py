@@ -23,9 +23,10 @@ in a column of floats count as whole: pandas turns integers with missing cells i
 leaves are for counts near zero only: their spread is tied to their mean, which is far too narrow
 for an income and too rigid for an age.
 
-A constant column is allowed: text and whole numbers get a single category, other numbers Gaussian
-leaves around the value. Identifiers are refused, since there is nothing to learn from them: text
-with more than 1,000 different values, or 50 or more cells of which over 90 % differ.
+A constant column is allowed: text and whole numbers from 0 on get a single category, times and
+whole numbers below 0 an atom, other numbers Gaussian leaves around the value. Identifiers are
+refused, since there is nothing to learn from them: text with more than 1,000 different values, or
+50 or more cells of which over 90 % differ.
 """
 
 from __future__ import annotations
