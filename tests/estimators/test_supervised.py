@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from sklearn.datasets import load_iris
 from sklearn.model_selection import cross_val_score
@@ -203,3 +204,14 @@ def test_few_rows_and_many_get_the_same_answers(mixed):
             np.testing.assert_allclose(few[column], many[column], rtol=1e-5)
         else:
             assert few[column].astype(str).tolist() == many[column].astype(str).tolist()
+
+
+@pytest.mark.parametrize("library", [pa.table, pl.DataFrame, pd.DataFrame])
+def test_a_target_never_takes_the_name_of_a_column(library):
+    rng = np.random.default_rng(0)
+    X = library({"target": rng.normal(size=20), "kind": rng.normal(size=20)})
+    y = np.arange(20) % 2
+    classifier = SPNClassifier(**QUICK).fit(X, pd.Series(y, name="kind"))
+    assert classifier.schema_.names == ("target", "kind", "target_")
+    regressor = SPNRegressor(**QUICK).fit(rng.normal(size=(20, 1)), pd.Series(y, name="x0"))
+    assert regressor.schema_.names == ("x0", "target")

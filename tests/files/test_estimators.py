@@ -117,6 +117,11 @@ def test_a_missing_file_says_so(tmp_path):
         bayesspn.load(tmp_path / "nothing.bspn")
 
 
+def test_a_folder_is_no_model(tmp_path):
+    with pytest.raises(ModelFileError, match="is a folder, not a model; name a file in it"):
+        bayesspn.load(tmp_path)
+
+
 @pytest.mark.parametrize("part", [0.0, 0.001, 0.1, 0.5, 0.99])
 def test_truncated_files_are_refused(saved, part):
     content = saved.read_bytes()

@@ -96,3 +96,18 @@ def test_samples_quantiles_and_means_are_values_that_can_be(families, recorded):
         asked = model.probability(f"{low!r} <= x < {high!r}")
         assert asked == pytest.approx(cells["probability"].iloc[1], abs=1e-9)
     assert values.min() > 0
+
+
+@pytest.mark.parametrize(
+    "value",
+    [7, -7, 1.5, "only", True, pd.Timestamp("2024-01-01"), pd.Timedelta("1D"), pd.Timedelta(0)],
+)
+@pytest.mark.filterwarnings("ignore:answers about")
+def test_what_is_always_the_same_is_so_in_answers(value):
+    table = pd.DataFrame({"x": [value] * 60, "y": np.random.default_rng(0).random(60) < 0.4})
+    model = BayesianSPN(chains=2, burn_in=40, draws=5, thin=1, random_state=0).fit(table)
+    assert model.probability({"x": value}) > 0.85
+    assert model.mode("x") == value
+    assert (model.sample(100, random_state=0)["x"] == value).mean() > 0.8
+    if not isinstance(value, str):
+        assert model.quantile("x", 0.5) == value

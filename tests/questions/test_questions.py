@@ -16,6 +16,7 @@ from bayesspn.prediction.posterior import DRAWN_SEED
 from bayesspn.prediction.value_sets import ValueSet
 from bayesspn.questions.events import QuestionError
 from bayesspn.questions.interface import Conditional
+from bayesspn.tables import TableError
 
 CODES = {"Oslo": 0.0, "Rome": 1.0, "Wien": 2.0}
 
@@ -391,3 +392,21 @@ def test_sampled_numbers_are_plausible(model):
     assert ((rows >= low) & (rows <= high)).all()
     unchecked = model.posterior_.sample(5000, 0)
     assert ((unchecked < low) | (unchecked > high)).any()
+
+
+def test_a_single_column_need_not_be_in_a_list(model):
+    assert model.marginal("size").sample(2, random_state=0).columns.tolist() == ["size"]
+    assert list(model.distributions("city")) == ["city"]
+    assert model.entropy("city", knowing="size") == model.entropy("city", knowing=["size"])
+
+
+@pytest.mark.parametrize("q", ["half", None, np.nan, 1.5, [0.5, "x"], [[0.5]]])
+def test_levels_that_are_none_are_refused_in_words(model, q):
+    with pytest.raises(QuestionError, match="q must lie between 0 and 1, such as"):
+        model.quantile("size", q)
+
+
+def test_a_row_that_is_given_as_a_series_is_refused_with_a_way_out(model):
+    row = model.sample(2, random_state=0).iloc[0]
+    with pytest.raises(TableError, match=r"a Series: .* one row that is given is a dict"):
+        model.probability("member", given=row)

@@ -63,3 +63,14 @@ def test_values_outside_the_support_are_named_with_their_column():
     schema = Schema((ColumnSchema("income", "real", ("lognormal",)),))
     with pytest.raises(ValueError, match="column 'income': value 0 is outside the support of the"):
         describe_columns(schema, np.array([[0.0], [1.0]]))
+
+
+def test_fractions_of_a_second_are_no_shares():
+    times = pd.DataFrame({"reaction": pd.to_timedelta(RNG.integers(200, 999, 40), unit="ms")})
+    schema = infer_schema(times)
+    [column] = describe_columns(schema, encode(times, schema)).columns
+    assert (column.grid.low, column.grid.high) == (0.001, np.inf)
+    shares = times.assign(reaction=times["reaction"].dt.total_seconds())
+    schema = infer_schema(shares)
+    [column] = describe_columns(schema, encode(shares, schema)).columns
+    assert column.grid.high == 1.0

@@ -56,6 +56,19 @@ def infer(values, **options):
         (pd.to_timedelta(["0s", "2s"]), "duration", ("gaussian", "exponential")),
         (pd.to_timedelta(["-1s", "2s"]), "duration", ("gaussian",)),
         (pd.to_timedelta(["0s", "60s"] * 5), "duration", ("gaussian", "atoms")),
+        (
+            pd.Timestamp("1950-01-01") + pd.to_timedelta([0] * 100 + list(range(2_000)), "D"),
+            "datetime",
+            ("gaussian", "atoms"),
+        ),
+        *(
+            (
+                pd.to_timedelta([0] * most + list(range(most)), "s"),
+                "duration",
+                ("gaussian", "exponential", "atoms"),
+            )
+            for most in (2_000, 60_000)  # the latter are too many to remember
+        ),
     ],
 )
 def test_kind_and_families_follow_the_rules(values, kind, families):

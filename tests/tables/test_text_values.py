@@ -5,7 +5,10 @@ import pandas as pd
 import pytest
 
 from bayesspn import BayesianSPN
-from bayesspn.tables import encode, infer_schema
+from bayesspn.questions.event_values import encode_bound
+from bayesspn.questions.events import QuestionError, read_event
+from bayesspn.tables import decode, encode, infer_schema
+from bayesspn.tables.text_values import marked_number
 
 DAYS = pd.date_range("2023-01-01", periods=40).strftime("%Y-%m-%d").tolist()
 
@@ -54,3 +57,50 @@ def test_a_model_of_such_columns_takes_them_as_text_again():
     assert np.isfinite(model.score_samples(frame.head(3))).all()
     assert 0 < model.probability("price > 100 and day > 2023-01-20") < 1
     assert pd.api.types.is_datetime64_any_dtype(model.sample(3, random_state=0)["day"])
+
+
+@pytest.mark.parametrize(
+    "offsets",
+    [("+02:00", "+02:00"), ("+01:00", "+02:00"), ("Z", "Z"), ("-05:30", "Z"), ("+0100",) * 2],
+)
+def test_moments_with_offsets_keep_their_place_on_the_clock_of_utc(offsets):
+    words = [
+        f"2024-{month:02}-15T00:30:00{offset}"
+        for month, offset in zip((1, 7), offsets, strict=True)
+    ]
+    frame = pd.DataFrame({"at": words * 10})
+    schema = infer_schema(frame)
+    assert schema["at"].dtype == "datetime64[us, UTC]"
+    back = decode(encode(frame, schema), schema)["at"]
+    assert back.tolist() == [pd.Timestamp(word).tz_convert("UTC") for word in words] * 10
+
+
+@pytest.mark.parametrize("other", ["2024-07-15T00:30:00", "2024-07-15"])
+def test_moments_of_which_some_have_an_offset_stay_text(other):
+    schema = infer_schema(pd.DataFrame({"at": ["2024-01-15T00:30:00+01:00", other] * 10}))
+    assert schema["at"].kind == "category"
+
+
+def test_numbers_below_a_thousand_need_no_comma_beside_those_that_have_some():
+    frame = pd.DataFrame({"pay": ["1,234", "999", "0.5", "-12", "2,000,000"] * 4})
+    with pytest.warns(UserWarning, match="column 'pay' holds numbers as text"):
+        schema = infer_schema(frame)
+    assert encode(frame, schema)[:5, 0].tolist() == [1234.0, 999.0, 0.5, -12.0, 2_000_000.0]
+    codes = pd.DataFrame({"code": ["1,234", "007"] * 10})
+    assert infer_schema(codes)["code"].kind == "category"
+
+
+@pytest.mark.parametrize("text", ["$1,234.50", "1,234.5", "1234.5 %", "999", "-$3"])
+def test_questions_take_numbers_as_cells_hold_them(text):
+    schema = infer_schema(pd.DataFrame({"pay": [1.5, 2.25, 1234.5]}))
+    number = marked_number(text)
+    assert encode_bound(text, schema["pay"]) == number
+    written, plain = (read_event(f"pay < {value}", schema) for value in (f"'{text}'", number))
+    assert str(written) == str(plain)
+
+
+def test_text_that_is_no_number_is_refused_in_questions():
+    schema = infer_schema(pd.DataFrame({"pay": [1.5, 2.25]}))
+    for text in ("1,23", "5 dollars", "$", "%"):
+        with pytest.raises(QuestionError, match="is not a number"):
+            encode_bound(text, schema["pay"])

@@ -16,6 +16,7 @@ from bayesspn.estimators.joint import JointEstimator
 from bayesspn.estimators.training import placed_table
 from bayesspn.tables import Schema, encode
 from bayesspn.tables.cells import shorten
+from bayesspn.tables.frames import open_table
 from bayesspn.tables.infer import encode_table
 from bayesspn.tables.schema import ColumnSchema
 
@@ -72,7 +73,7 @@ def check_target(y: Any, name: Hashable) -> None:
 
 def name_target(X: Any, y: Any) -> Hashable:
     """Name of the target: its own, if no column has it, else one that is free."""
-    taken = {str(name) for name in getattr(X, "columns", ())}
+    taken = {str(name) for name in open_table(X).names}
     own = getattr(y, "name", None)
     if isinstance(own, str) and own and own not in taken:
         return own

@@ -92,6 +92,8 @@ def read_arrays(path: str | os.PathLike[str], kind: FileKind) -> tuple[Any, Arra
         If there is no such file.
     """
     name = os.fspath(path)
+    if os.path.isdir(name):
+        raise ModelFileError(f"{name} is a folder, not a {kind.name}; name a file in it")
     try:
         with safe_open(name, framework="numpy") as file:
             metadata = file.metadata() or {}

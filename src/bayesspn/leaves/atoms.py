@@ -47,7 +47,7 @@ def find_atoms(distinct: Array, counts: Array, step: float) -> Array:
     array([0.])
     """
     total = counts.sum()
-    if not step or len(distinct) < 2 or step_noise(distinct, step) > MOST_NOISE:
+    if not step or not len(distinct) or step_noise(distinct, step) > MOST_NOISE:
         return np.empty(0)
     if len(distinct) <= _FEW_VALUES and 2 * len(distinct) <= total:
         return np.array(distinct)

@@ -117,6 +117,7 @@ def describe_column(
     grid: Grid | None = None,
     low: float | None = None,
     high: float | None = None,
+    shares: bool = True,
     gamma: float = DEFAULT_GAMMA,
     recorded: Array | None = None,
 ) -> Column:
@@ -137,6 +138,8 @@ def describe_column(
         Which values are recorded; read off the values if not given, see `read_grid`.
     low, high : float, default=None
         Smallest and largest value possible; read off the values if not given.
+    shares : bool, default=True
+        Whether fractions between 0 and 1 may be shares, which do not exceed 1.
     gamma : float, default=0.5
         Strength of the leaf priors, in pseudo-observations.
     recorded : ndarray of shape (cells,), default=None
@@ -181,7 +184,7 @@ def describe_column(
     if likelihoods[0].measure == "discrete":
         grid = Grid()
     elif grid is None:
-        grid = read_grid(distinct, times, step=resolution, low=low, high=high)
+        grid = read_grid(distinct, times, step=resolution, low=low, high=high, shares=shares)
     constants = tuple(
         family.constants(
             distinct, times if family.name == "atoms" else weights, grid.step, categories

@@ -257,6 +257,7 @@ def read_grid(
     step: float | None = None,
     low: float | None = None,
     high: float | None = None,
+    shares: bool = True,
 ) -> Grid:
     """Find the grid of a column, and the values possible.
 
@@ -272,6 +273,8 @@ def read_grid(
         Precision, if it is known.
     low, high : float, default=None
         Smallest and largest value possible, if these are known.
+    shares : bool, default=True
+        Whether fractions between 0 and 1 may be shares: those of a second are not.
 
     Examples
     --------
@@ -294,7 +297,7 @@ def read_grid(
     if low is None:
         low = -math.inf if first < 0 else 0.0 if first == 0 else _least(first, step, origin)
     if high is None:
-        high = 1.0 if first >= 0 and last <= 1 and not whole else math.inf
+        high = 1.0 if shares and first >= 0 and last <= 1 and not whole else math.inf
     return Grid(step, origin, (), atoms, low, high)
 
 

@@ -81,6 +81,17 @@ def several(columns: Any) -> bool:
     return columns is None or isinstance(columns, list | set | np.ndarray | pd.Index)
 
 
+def read_levels(q: Any) -> Array:
+    """Levels of quantiles, (levels,); they lie between 0 and 1."""
+    try:
+        levels = np.atleast_1d(np.asarray(q, dtype=np.float64))
+    except (TypeError, ValueError):
+        levels = np.array([np.nan])
+    if levels.ndim != 1 or not ((levels > 0) & (levels < 1)).all():
+        raise QuestionError(f"q must lie between 0 and 1, such as 0.5, got {shorten(q)}")
+    return levels
+
+
 def is_exact(view: View, position: int) -> bool:
     """Whether the value of a column is given."""
     known = view.given.get(position)

@@ -6,6 +6,7 @@ a cell gets the same code here; beyond that, text stands for numbers, categories
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 import decimal
 import difflib
@@ -24,6 +25,7 @@ import pandas as pd
 from bayesspn.tables.cells import shorten
 from bayesspn.tables.encoding import LARGEST_INTEGER
 from bayesspn.tables.schema import ColumnSchema, list_some
+from bayesspn.tables.text_values import marked_number
 from bayesspn.tables.times import seconds_from_times, time_zone, to_utc
 
 #: Words for the values of a binary column.
@@ -147,6 +149,9 @@ def encode_bound(value: Any, column: ColumnSchema) -> float:
     if column.kind == "duration":
         return _encode_duration(value, column)
     number = _as_number(value)
+    if number is None and isinstance(value, Literal):
+        with contextlib.suppress(ValueError):  # as tables may write it: "$1,234"
+            number = marked_number(value.text)
     if number is None:
         raise _wrong(column, value, "is not a number; write one such as 40 or 2.5")
     if not math.isfinite(number):

@@ -25,6 +25,7 @@ from bayesspn.questions.answers import (
     give_back,
     is_exact,
     is_number,
+    read_levels,
     several,
 )
 from bayesspn.questions.distributions import DistributionQuestions
@@ -257,9 +258,7 @@ class Questions(
                 f"column {shorten(column)} has no order, so it has no quantiles; ask for a "
                 "probability or the mode"
             )
-        levels = np.atleast_1d(np.asarray(q, dtype=np.float64))
-        if not ((levels > 0) & (levels < 1)).all():
-            raise QuestionError(f"q must lie between 0 and 1, got {q!r}")
+        levels = read_levels(q)
         if is_table(given):
             found = row_quantiles(view, position, levels, given, interval)
             if np.ndim(q):

@@ -67,7 +67,11 @@ class View:
 
     def positions(self, names: Iterable[Hashable] | None) -> list[int]:
         """Positions of columns; all for None."""
-        return list(self.columns) if names is None else [self.position(name) for name in names]
+        if names is None:
+            return list(self.columns)
+        if isinstance(names, str) or (isinstance(names, tuple) and names in self.shown):
+            return [self.position(names)]  # one name by itself: its letters are no columns
+        return [self.position(name) for name in names]
 
     def event(self, event: str | Mapping[Hashable, Any]) -> dict[int, ValueSet]:
         """Read an event; columns by position."""
@@ -159,7 +163,7 @@ class View:
 
     def of_columns(self, names: Iterable[Hashable]) -> View:
         """This view with some of its columns."""
-        positions = tuple(self.position(name) for name in names)
+        positions = tuple(self.positions(names))
         if not positions:
             raise QuestionError("name at least one column")
         if len(set(positions)) < len(positions):

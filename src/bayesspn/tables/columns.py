@@ -87,6 +87,7 @@ def _describe(column: ColumnSchema, values: Array, usual: float, recorded: Array
         grid=column.grid if column.values or column.atoms else None,
         low=lowest if column.low is None else column.low,
         high=highest if column.high is None else column.high,
+        shares=not column.timed,  # a second is no whole that parts of it add up to
         gamma=usual if column.gamma is None else column.gamma,
         recorded=recorded,
     )

@@ -76,6 +76,12 @@ def open_table(table: Any) -> Table:
         return table
     if scipy.sparse.issparse(table):
         raise TypeError("sparse tables are not supported; convert it with .toarray()")
+    if isinstance(table, pd.Series):
+        raise TableError(
+            "Expected 2D array, got 1D array instead, a Series: rows are kept in a table by "
+            "table.iloc[[0]], a column becomes one by .to_frame(), and one row that is given is a "
+            "dict, .to_dict()"
+        )
     if isinstance(table, list) and table and isinstance(table[0], dict):
         table = pd.DataFrame(table)
     if isinstance(table, pd.DataFrame):

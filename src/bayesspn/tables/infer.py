@@ -23,9 +23,10 @@ in a column of floats count as whole: pandas turns integers with missing cells i
 leaves are for counts near zero only: their spread is tied to their mean, which is far too narrow
 for an income and too rigid for an age.
 
-A constant column is allowed: text and whole numbers get a single category, other numbers Gaussian
-leaves around the value. Identifiers are refused, since there is nothing to learn from them: text
-with more than 1,000 different values, or 50 or more cells of which over 90 % differ.
+A constant column is allowed: text and whole numbers from 0 on get a single category, times and
+whole numbers below 0 an atom, other numbers Gaussian leaves around the value. Identifiers are
+refused, since there is nothing to learn from them: text with more than 1,000 different values, or
+50 or more cells of which over 90 % differ.
 """
 
 from __future__ import annotations
@@ -248,14 +249,20 @@ def _number_families(survey: ColumnSurvey) -> tuple[str, ...]:
     if survey.distinct.size:
         step = 1.0 if survey.whole else None
         return _with_atoms(families, survey.distinct, survey.counts, step)
-    zeros = survey.zeros >= max(_FEWEST_ZEROS, _LEAST_SHARE * survey.observed)
-    return (*families, "atoms") if zeros else families
+    return (*families, "atoms") if _many_zeros(survey) else families
+
+
+def _many_zeros(survey: ColumnSurvey) -> bool:
+    """Whether zeros make an atom, of columns with too many values to remember."""
+    return survey.zeros >= max(_FEWEST_ZEROS, _LEAST_SHARE * survey.observed)
 
 
 def _time_families(families: tuple[str, ...], survey: ColumnSurvey) -> tuple[str, ...]:
     """Families with atoms beside them where times recur: the first of January of some years."""
     if not survey.distinct.size:
-        return families
+        # the beginning of 1970 is a moment like any other
+        zeros = survey.content == "durations" and _many_zeros(survey)
+        return (*families, "atoms") if zeros else families
     return _with_atoms(families, survey.distinct, survey.counts, survey.step)
 
 

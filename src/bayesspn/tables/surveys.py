@@ -24,6 +24,10 @@ MOST_TEXT_CATEGORIES = 1_000
 #: Different numbers that are remembered, as many as the whole ones from 0 to 1000.
 _MOST_NUMBERS = 1_001
 
+#: Different times that are remembered: the days of more than a century, since births, contracts and
+#: stand-ins for "unknown" recur among those of decades.
+_MOST_TIMES = 50_000
+
 Content = Literal["categories", "booleans", "moments", "durations", "numbers"]
 
 
@@ -52,7 +56,7 @@ class ColumnSurvey:
         Different numbers, times in seconds, ascending, and how often each occurs; empty if there
         are too many.
     zeros : int
-        How many numbers are 0.
+        How many numbers or lengths of time are 0.
     step : float
         Seconds to which times are recorded.
     """
@@ -111,8 +115,16 @@ def survey_cells(cells: Cells) -> ColumnSurvey:
             return ColumnSurvey(name, dtype, content, 0)
         distinct, counts = np.unique(seconds_from_times(cells.observed), return_counts=True)
         low, high = float(distinct[0]), float(distinct[-1])
-        step = recorded_step(cells.observed)
-        told = ColumnSurvey(name, dtype, content, observed, lowest=low, highest=high, step=step)
+        told = ColumnSurvey(
+            name,
+            dtype,
+            content,
+            observed,
+            lowest=low,
+            highest=high,
+            zeros=int(counts[distinct == 0].sum()),
+            step=recorded_step(cells.observed),
+        )
         return _remember(told, distinct, counts)
     if not observed:
         return ColumnSurvey(name, dtype, "numbers", 0)
@@ -134,7 +146,7 @@ def survey_cells(cells: Cells) -> ColumnSurvey:
 
 
 def _remember(survey: ColumnSurvey, distinct: Array, counts: NDArray[np.int64]) -> ColumnSurvey:
-    few = len(distinct) <= _MOST_NUMBERS
+    few = len(distinct) <= (_MOST_NUMBERS if survey.content == "numbers" else _MOST_TIMES)
     return replace(survey, distinct=distinct, counts=counts) if few else survey
 
 
