@@ -91,18 +91,6 @@ def test_graphs_that_leave_time_for_few_chains_must_be_better(ahead, first):
     assert race._rank(alike, [1_500.0, 150.0], 100)[0].start == "slow"
 
 
-def test_the_pace_on_a_sample_says_how_slow_all_rows_are():
-    """What a sweep takes in any case is not multiplied by the rows."""
-    schema, values, _ = encode_table(two_groups(60), None)
-    lane = race._Lane(RegionGraph(1, 2, leaves=3), "spread")
-    race._divide([lane], schema, values, Priors(), seed=0)
-    lane.runs = [run._replace(seconds=0.02) for run in lane.runs]
-    lane.sweeps = 10
-    few = lane.runs[0].rows.n_rows
-    assert lane.pace(few) == pytest.approx(0.002)
-    assert 0.002 < lane.pace(100 * few) < 0.2
-
-
 def test_chains_try_every_start():
     """A few sweeps of some rows cannot rule one out."""
     found = run(stops=(3,))
