@@ -88,9 +88,9 @@ class _Lane:
     def pace(self) -> float:
         """Seconds that a sweep of a row took.
 
-        Of many rows it takes less, by a third or a fifth on deep graphs, but large graphs also need
-        more sweeps than short chains show: those that were chosen by what all rows take, on tables
-        of words and clicks, came to less.
+        Of many rows each takes less, a half to a sixth. But large graphs also need more sweeps than
+        short chains show: choosing by what all rows take gave worse scores on tables of clicks and
+        words.
         """
         return (
             sum(run.seconds / run.rows.n_rows for run in self.runs) / len(self.runs) / self.sweeps
