@@ -65,7 +65,8 @@ _CHAIN_SWEEPS = 150
 _MOST_CHAINS = 16
 
 #: What averaging chains of a fit gains, over what short ones on some of the rows do, and how many
-#: times as many chains there is time for as their pace on these says.
+#: times as many chains there is time for as their pace on these says. Guesses: on 20 binary tables
+#: no gain could be shown (docs/experiments.md).
 _AVERAGING = 0.4
 _QUICKER = 3.0
 
