@@ -2,8 +2,8 @@
 
 `ValuedColumns` are some columns of a codebook with their (column, family) members; `Values` are
 distinct values of these columns with their statistics, which do not change from sweep to sweep.
-Those of tabulated columns are made once for a codebook, those of dense columns once for a small
-block; for large tables they would need several times the memory of the table itself.
+Those of tabulated columns are made once for a codebook, those of dense columns once for a block if
+they are few; else they would need several times the memory of the table itself.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from bayesspn.arrays import Array, IntArray
 from bayesspn.engine.kernels.valued import (
     BETA,
     BINOMIAL,
+    LINEAR,
     LOMAX,
     NATURAL,
     NEGATIVE,
@@ -37,8 +38,10 @@ from bayesspn.rows.encoded import RowBlock
 
 _LOG2E = 1.4426950408889634
 
-#: Rows of a block whose values are kept: fewer than the full blocks of a large table have.
-_MOST_ROWS = 8192
+#: What is made of a block is kept if it has so few rows, fewer than the full blocks of a large table
+#: have, or if it is so few numbers.
+_FEW_ROWS = 8192
+_FEW_NUMBERS = 2**19
 
 #: Most parameters of a predictive leaf; see `bayesspn.engine.kernels.valued`.
 _PREDICTIVE = 6
@@ -77,15 +80,19 @@ class LeafForms(NamedTuple):
     leaves: int
 
     def single(self) -> NDArray[np.float32]:
-        """Parameters of quadratic forms in single precision, padded; (members, 3, padded)."""
-        size = self.parameters.shape[2]
-        padded = np.zeros((len(self.forms), 3, LANES * (-(-size // LANES))), dtype=np.float32)
-        padded[:, :, :size] = self.parameters[:, :3]
-        padded[:, 2] *= -1.0
+        """Parameters of linear and quadratic forms in single precision, leaves padded."""
+        members, width, size = self.parameters.shape
+        padded = np.zeros((members, width, LANES * (-(-size // LANES))), dtype=np.float32)
+        padded[:, :, :size] = self.parameters
+        padded[self.forms == QUADRATIC, 2] *= -1.0
         return padded
 
 
-NO_SINGLE = np.empty((0, 3, 0), dtype=np.float32)
+NO_SINGLE = np.empty((0, 0, 0), dtype=np.float32)
+
+#: Families whose natural parameters times statistics are of one sign: single precision will do.
+#: Those of counts cancel against the base measure.
+_LINEAR = (conjugate.ONE_HOT, conjugate.EXPONENTIAL)
 
 
 class Values(NamedTuple):
@@ -99,11 +106,15 @@ class Values(NamedTuple):
         Binary log base measure, NaN for missing values, −inf off the support; then T.
     scaled : ndarray of shape (families, values, slots)
         Integer statistics, zeros for missing values.
+    spans : ndarray of shape (families, values, 4)
+        Where those of T, counted as in ``features``, begin and end that are not 0; then the same
+        of ``scaled``. Of many categories or atoms a value has one.
     """
 
     first: IntArray
     features: Array
     scaled: IntArray
+    spans: NDArray[np.int32]
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,6 +181,7 @@ class ValuedColumns:
         features = np.full((families, first[-1], 1 + self.n_statistics), 0.0)
         features[:, :, 0] = -np.inf
         scaled = np.zeros((families, first[-1], max(self.n_slots, default=0)), dtype=np.int64)
+        spans = np.zeros((families, first[-1], 4), dtype=np.int32)
         for k, (d, cells) in enumerate(zip(self.columns, each, strict=True)):
             here = slice(first[k], first[k + 1])
             missing = np.isnan(cells)
@@ -181,7 +193,9 @@ class ValuedColumns:
                 features[m, here, 1 : 1 + statistics.shape[1]] = statistics
                 slots = codebook.scaled_statistics(int(d), m, cells)
                 scaled[m, here, : slots.shape[1]] = slots
-        return Values(first, features, scaled)
+                spans[m, here, :2] = 1 + _find_spans(statistics)
+                spans[m, here, 2:] = _find_spans(slots)
+        return Values(first, features, scaled, spans)
 
     def forms(self, densities: LeafDensities) -> LeafForms:
         """Leaves of these columns, parameters drawn or integrated out."""
@@ -205,6 +219,8 @@ class ValuedColumns:
                 parameters[members, 1] = eta[:, :, 0] / precision
                 parameters[members, 2] = 0.5 * scale * precision
                 continue
+            if self.leaves.groups[g].family.kind in _LINEAR:
+                forms[members] = LINEAR
             parameters[members, 1 : 1 + eta.shape[2]] = scale * eta.transpose(0, 2, 1)
             partition = densities.log_partition[g][positions]
             parameters[members, 0] = -scale * partition.reshape(len(members), -1)
@@ -254,6 +270,14 @@ class ValuedColumns:
         columns = np.repeat(np.arange(len(self.columns)), np.diff(self.first_member))
         index = chosen[columns, :most][:, None]
         return np.take_along_axis(parameters, index, axis=2), places
+
+
+def _find_spans(cells: NDArray[Any]) -> IntArray:
+    """Where the numbers of every row that are not 0 begin and end; (rows, 2)."""
+    some = cells != 0
+    begin = some.argmax(axis=1)
+    end = cells.shape[1] - some[:, ::-1].argmax(axis=1)
+    return np.stack([begin, np.where(some.any(axis=1), end, begin)], axis=1)
 
 
 _PREDICTIVE_FORMS = {
@@ -337,7 +361,9 @@ def dense_values(codebook: Codebook, block: RowBlock) -> Values:
     def make() -> Values:
         return columns.values(codebook, list(block.dense))
 
-    return make() if block.n_rows > _MOST_ROWS else keep(block, ("values",), make)
+    families = int(max(np.diff(columns.first_member), default=0))
+    each = families * (2 * columns.n_statistics + 6)
+    return _keep_few(block, "values", block.dense.size * each, make)
 
 
 def tabulated_codes(codebook: Codebook, block: RowBlock) -> NDArray[np.int32]:
@@ -351,7 +377,7 @@ def tabulated_codes(codebook: Codebook, block: RowBlock) -> NDArray[np.int32]:
             codes[k, codes[k] == codebook.values[d].size] = -1
         return codes
 
-    return keep(block, ("codes",), make) if block.n_rows <= _MOST_ROWS else make()
+    return _keep_few(block, "codes", len(columns) * block.n_rows, make)
 
 
 def dense_codes(block: RowBlock) -> NDArray[np.int32]:
@@ -361,4 +387,10 @@ def dense_codes(block: RowBlock) -> NDArray[np.int32]:
         rows = np.arange(block.n_rows, dtype=np.int32)
         return np.where(np.isnan(block.dense), np.int32(-1), rows)
 
-    return keep(block, ("dense codes",), make) if block.n_rows <= _MOST_ROWS else make()
+    return _keep_few(block, "dense codes", block.dense.size, make)
+
+
+def _keep_few(block: RowBlock, key: str, numbers: int, make: Callable[[], Any]) -> Any:
+    """What is made of a block, kept if it is not much."""
+    few = block.n_rows <= _FEW_ROWS or numbers <= _FEW_NUMBERS
+    return keep(block, (key,), make) if few else make()

@@ -61,9 +61,10 @@ class DenseColumns(NamedTuple):
     first_value: np.ndarray  # (dense columns,) of the block's first row
     first_member: np.ndarray  # (dense columns + 1,)
     features: np.ndarray  # (families, values, 1 + statistics)
+    spans: np.ndarray  # (families, values, 4)
     forms: np.ndarray  # (members,)
     parameters: np.ndarray  # (members, parameters, different leaves)
-    single: np.ndarray  # (members, 3, padded), or without members
+    single: np.ndarray  # (members, parameters, padded), or without members
     power: float
     places: np.ndarray  # (dense columns, paths × leaves)
 

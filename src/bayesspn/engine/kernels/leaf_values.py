@@ -107,8 +107,8 @@ def fill_dense(first, count, work, dense, cap):
     for k in range(dense.columns.shape[0]):
         fill_column(
             dense.first_value[k] + first, count, dense.first_member[k], dense.first_member[k + 1],
-            features, forms, parameters, dense.single, dense.power, dense.places[k], work.scratch,
-            work.dense, k * cap * size,
+            features, dense.spans, forms, parameters, dense.single, dense.power, dense.places[k],
+            work.scratch, work.dense, k * cap * size,
         )  # fmt: skip
 
 

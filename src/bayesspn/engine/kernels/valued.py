@@ -8,6 +8,7 @@ first is a constant that is added, log mixing weight included. All logarithms ar
 form      log density of a value                      parameters after the first
 ========= =========================================== ===============================
 NATURAL   h + Σ_t T_t η_t                             η_1, η_2, …
+LINEAR    the same, of terms that do not cancel       η_1, η_2, …
 QUADRATIC h − c (T_1 − m)²                            m, c
 STUDENT   h − e log₂(b + c (T_1 − m)²) + limit        m, c, b, e, limit
 LOMAX     h − e log₂(b + T_1) + limit                 b, e, limit
@@ -38,7 +39,7 @@ from bayesspn.numerics.special_functions import (
     log_rising_scalar,
 )
 
-NATURAL, QUADRATIC, STUDENT, LOMAX, NEGATIVE, BETA, BINOMIAL = 0, 1, 2, 3, 4, 5, 6
+NATURAL, LINEAR, QUADRATIC, STUDENT, LOMAX, NEGATIVE, BETA, BINOMIAL = 0, 1, 2, 3, 4, 5, 6, 7
 
 #: Copies of rows whose uniforms are drawn together.
 _COPIES = 256
@@ -103,14 +104,12 @@ def _replace_by_log2(x, size):
 
 
 @nb.njit(cache=True, nogil=True, error_model="numpy")
-def _fill_natural(out, parameters, log_base, statistics, size):
+def _fill_natural(out, parameters, log_base, features, span, size):
     for i in range(size):
         out[i] = parameters[0, i] + log_base
-    for t in range(statistics.shape[0]):
-        x = statistics[t]
-        if x != 0.0:
-            for i in range(size):
-                out[i] += x * parameters[1 + t, i]
+    for t in range(span[0], span[1]):
+        for i in range(size):
+            out[i] += features[t] * parameters[t, i]
 
 
 @nb.njit(cache=True, nogil=True, error_model="numpy")
@@ -196,10 +195,10 @@ def _fill_binomial(out, parameters, log_base, up, down, size):
 
 
 @nb.njit(cache=True, nogil=True, error_model="numpy")
-def _fill_member(form, out, parameters, features, power, inner, logs, size):
+def _fill_member(form, out, parameters, features, span, power, inner, logs, size):
     log_base = power * features[0]
-    if form == NATURAL:
-        _fill_natural(out, parameters, log_base, features[1:], size)
+    if form in (NATURAL, LINEAR):
+        _fill_natural(out, parameters, log_base, features, span, size)
     elif form == QUADRATIC:
         _fill_quadratic(out, parameters, log_base, features[1], size)
     elif form == STUDENT:
@@ -239,8 +238,8 @@ def make_scratch(size):
 
 @nb.njit(cache=True, nogil=True, error_model="numpy")
 def fill_column(
-    first_value, count, first, last, features, forms, parameters, single, power, places, scratch,
-    out, at,
+    first_value, count, first, last, features, spans, forms, parameters, single, power, places,
+    scratch, out, at,
 ):  # fmt: skip
     """Log densities of consecutive values of a column under all of its leaves.
 
@@ -252,10 +251,13 @@ def fill_column(
         The first of the column's members, and the one after the last.
     features : float64 array of shape (families, values, 1 + statistics)
         Log base measure, −inf off the support, NaN for missing values; then T.
+    spans : int32 array of shape (families, values, 4)
+        Where those of a value's features begin and end that are not 0; see `Values`.
     forms : int64 array of shape (members,)
     parameters : float64 array of shape (members, parameters, different leaves)
-    single : float32 array of shape (members, 3, different leaves, padded to full vectors)
-        The same of quadratic forms, for results in single precision; else without members.
+    single : float32 array of shape (members, parameters, different leaves, padded)
+        The same of linear and quadratic forms, up to full vectors, for results in single
+        precision; else without members.
     power : float
         To which densities are raised; parameters are already.
     places : int32 array of shape (paths × leaves,)
@@ -270,13 +272,13 @@ def fill_column(
     size, padded, leaves = parameters.shape[2], gap.shape[0], places.shape[0]
     vectors = single.shape[0] > 0
     for member in range(first, last):
-        vectors &= forms[member] == QUADRATIC
+        vectors &= forms[member] == QUADRATIC or forms[member] == LINEAR
     for value in range(first_value, first_value + count):
         if np.isnan(features[0, value, 0]):
             for i in range(leaves):
                 out[at + i] = 0.0
         elif vectors:
-            _fill_vectors(quick, single, features, first, last, value, power, padded)
+            _fill_vectors(quick, single, forms, features, spans, first, last, value, power, padded)
             for i in range(leaves):
                 out[at + i] = quick[places[i]]
         else:
@@ -286,8 +288,8 @@ def fill_column(
                     continue
                 part = other if found else total
                 _fill_member(
-                    forms[first + m], part, parameters[first + m], features[m, value], power, inner,
-                    logs, size,
+                    forms[first + m], part, parameters[first + m], features[m, value],
+                    spans[m, value], power, inner, logs, size,
                 )  # fmt: skip
                 if found:
                     _add_exponentials(total, other, gap, size)
@@ -299,7 +301,7 @@ def fill_column(
 
 @nb.njit(cache=True, nogil=True, error_model="numpy")
 def fill_tabulated(
-    first_value, targets, first_member, features, forms, parameters, power, places, out
+    first_value, targets, first_member, features, spans, forms, parameters, power, places, out
 ):
     """Log densities of all values of tabulated columns; ``out`` (features, paths × leaves).
 
@@ -307,31 +309,38 @@ def fill_tabulated(
     """
     leaves = places.shape[1]
     scratch = make_scratch(parameters.shape[2])
-    single = np.empty((0, 3, 0), dtype=np.float32)
+    single = np.empty((0, 0, 0), dtype=np.float32)
     flat = out.reshape(out.size)
     for k in range(targets.shape[0]):
         fill_column(
             first_value[k], first_value[k + 1] - first_value[k], first_member[k],
-            first_member[k + 1], features, forms, parameters, single, power, places[k], scratch,
-            flat, targets[k] * leaves,
+            first_member[k + 1], features, spans, forms, parameters, single, power, places[k],
+            scratch, flat, targets[k] * leaves,
         )  # fmt: skip
 
 
 @nb.njit(cache=True, forceinline=True, error_model="numpy")
-def _fill_vectors(out, single, features, first, last, value, power, padded):
-    """A value's log density under mixtures of quadratic forms, in single precision."""
+def _fill_vectors(out, single, forms, features, spans, first, last, value, power, padded):
+    """A value's log density under mixtures of linear and quadratic forms, in single precision."""
+    width = single.shape[1]
     for strip in range(0, padded, LANES):
         total = vec.splat(np.float32(-1e30))
         for m in range(last - first):
             if features[m, value, 0] == -np.inf:
                 continue
-            at = (first + m) * 3 * padded + strip
-            x = vec.splat(np.float32(features[m, value, 1]))
-            base = vec.splat(np.float32(power * features[m, value, 0]))
-            distance = vec.subtract(x, vec.load(single, at + padded))
-            square = vec.multiply(distance, distance)
-            part = vec.multiply_add(square, vec.load(single, at + 2 * padded), base)
-            part = vec.add(part, vec.load(single, at))
+            at = (first + m) * width * padded + strip
+            part = vec.add(
+                vec.splat(np.float32(power * features[m, value, 0])), vec.load(single, at)
+            )
+            if forms[first + m] == QUADRATIC:
+                x = vec.splat(np.float32(features[m, value, 1]))
+                distance = vec.subtract(x, vec.load(single, at + padded))
+                square = vec.multiply(distance, distance)
+                part = vec.multiply_add(square, vec.load(single, at + 2 * padded), part)
+            else:
+                for t in range(spans[m, value, 0], spans[m, value, 1]):
+                    x = vec.splat(np.float32(features[m, value, t]))
+                    part = vec.multiply_add(x, vec.load(single, at + t * padded), part)
             if m == 0:
                 total = part
             else:
@@ -368,8 +377,8 @@ def choose_family(logs, families, u):
 
 @nb.njit(cache=True, nogil=True, error_model="numpy")
 def add_statistics(
-    task, tasks, columns, codes, first_value, first_member, features, forms, parameters, power,
-    places, leaves, scaled, slots, first_total, totals, leaf_nodes, n_nodes, leaf_regions,
+    task, tasks, columns, codes, first_value, first_member, features, spans, forms, parameters,
+    power, places, leaves, scaled, first_total, totals, leaf_nodes, n_nodes, leaf_regions,
     copy_start, copy_ids, visits, key, sweep, first_slot,
 ):  # fmt: skip
     """Draw the families of mixed columns' cells, and add cells to the leaves their rows visit.
@@ -384,8 +393,8 @@ def add_statistics(
         Values of the block's rows, counted within the column; −1 where missing.
     scaled : int64 array of shape (families, values, slots)
         Integer statistics.
-    slots, first_total : int64 arrays of shape (members,)
-        Statistics of a member, and where its totals (slots, leaf nodes) begin.
+    first_total : int64 array of shape (members,)
+        Where the totals (slots, leaf nodes) of a member begin.
     totals : int64 array
         Added to.
     leaf_nodes : int32 array of shape (copies, visited leaves)
@@ -426,7 +435,7 @@ def add_statistics(
             member, families = first_member[k], first_member[k + 1] - first_member[k]
             if families == 1:
                 _add_alone(
-                    codes[k], first, last, first_value[k], scaled[0], slots[member],
+                    codes[k], first, last, first_value[k], scaled[0], spans[0],
                     first_total[member], totals, n_nodes, visits,
                 )  # fmt: skip
                 continue
@@ -455,14 +464,15 @@ def add_statistics(
                             distance = features[m, value, 1] - parameters[member + m, 1, at]
                             log -= parameters[member + m, 2, at] * distance * distance
                         else:
-                            for t in range(1, features.shape[2]):
+                            for t in range(spans[m, value, 0], spans[m, value, 1]):
                                 log += features[m, value, t] * parameters[member + m, t, at]
                         logs[m] = log
                     m = choose_family(logs, families, u)
-                    base, count = first_total[member + m], slots[member + m]
+                    base = first_total[member + m]
+                    begun, ended = spans[m, value, 2], spans[m, value, 3]
                     for visited in range(leaf_nodes.shape[1]):
                         node = base + leaf_nodes[copy, visited]
-                        for slot in range(count):
+                        for slot in range(begun, ended):
                             totals[node + slot * n_nodes] += scaled[m, value, slot]
         first = last
 
@@ -477,7 +487,7 @@ def _find_places(place, leaf_regions, leaves):
 
 
 @nb.njit(cache=True, nogil=True, error_model="numpy")
-def _add_alone(codes, first, last, first_value, scaled, slots, base, totals, n_nodes, visits):
+def _add_alone(codes, first, last, first_value, scaled, spans, base, totals, n_nodes, visits):
     """Add the cells of a column with one family."""
     several = visits.times.shape[0] > 0
     for row in range(first, last):
@@ -486,6 +496,6 @@ def _add_alone(codes, first, last, first_value, scaled, slots, base, totals, n_n
         value = first_value + codes[row]
         for visit in range(visits.first[row], visits.first[row] + visits.count[row]):
             times = visits.times[visit] if several else 1
-            for slot in range(slots):
+            for slot in range(spans[value, 2], spans[value, 3]):
                 node = base + slot * n_nodes + visits.nodes[visit]
                 totals[node] += times * scaled[value, slot]
