@@ -38,8 +38,8 @@ from bayesspn.rows.encoded import RowBlock
 
 _LOG2E = 1.4426950408889634
 
-#: What is made of a block is kept if it has so few rows, fewer than the full blocks of a large table
-#: have, or if it is so few numbers.
+#: What is made of a block is kept if it has so few rows, fewer than the full blocks of a large
+#: table have, or if it is so few numbers.
 _FEW_ROWS = 8192
 _FEW_NUMBERS = 2**19
 
