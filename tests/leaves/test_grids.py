@@ -98,3 +98,38 @@ def test_few_values_end_where_they_are_common():
     assert (ratings.low, ratings.high) == (1.0, 5.0)
     beds = grid_of(np.repeat([2.0, 3.0, 4.0, 5.0, 6.0], [60, 70, 20, 5, 1]), step=1.0)
     assert (beds.low, beds.high) == (2.0, math.inf)
+
+
+@pytest.mark.parametrize("written", [False, True], ids=["in memory", "15 digits"])
+def test_numbers_of_single_precision_are_on_the_grid_they_were_recorded_on(written):
+    rng = np.random.default_rng(0)
+    exact = np.unique(rng.normal(650.0, 20.0, 400).round(1))
+    single = exact.astype(np.float32).astype(float)
+    if written:
+        single = np.array([float(f"{value:.15g}") for value in single])
+    grid = read_grid(single, np.ones(len(single)))
+    assert (grid.step, grid.origin) == (0.1, 0.0)
+    assert grid.holds(single).all()
+    np.testing.assert_array_equal(grid.nearest(single), np.clip(exact, grid.low, grid.high))
+    low, high = grid.interval(650.1)
+    assert (low, high) == pytest.approx((650.05, 650.15))
+    assert grid.interval(float(np.float32(650.1))) == pytest.approx((650.05, 650.15), abs=1e-4)
+
+
+def test_few_numbers_of_single_precision_are_listed_as_they_are_printed():
+    single = np.float32([0.7, 1.13, 2.2, 7.1])
+    grid = read_grid(single.astype(float), np.full(4, 10.0))
+    assert grid.nearest(single).tolist() == pytest.approx([0.7, 1.13, 2.2, 7.1], abs=1e-9)
+    assert grid.low <= float(single[0])
+    assert grid.high >= float(single[-1])
+    for value in (0.7, float(np.float32(0.7))):
+        assert grid.interval(value) is not None
+
+
+def test_fractions_of_two_and_doubles_stay_what_they_are():
+    binary = 3.0 + np.arange(40) / 1024.0  # printed otherwise in single precision
+    assert read_grid(binary, np.ones(40)).step == 1 / 1024
+    doubles = np.sort(np.random.default_rng(0).normal(size=50))
+    assert read_grid(doubles, np.ones(50)).origin is None
+    # a value a thousandth of a step off its grid is not on it
+    assert not Grid(step=0.1, origin=0.0).holds(np.array([0.1002]))[0]

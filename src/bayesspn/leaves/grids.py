@@ -45,6 +45,11 @@ _LARGEST_WHOLE = 2.0**52
 _MOST_OFF = 0.02
 
 _EPSILON = float(np.finfo(float).eps)
+_SINGLE_EPSILON = float(np.finfo(np.float32).eps)
+
+#: Share of a number by which one of single precision that is written with 15 digits may be off.
+_WRITTEN = 1e-14
+
 _LARGEST_HALF = float(np.finfo(float).max) / 2
 
 #: Irregular values are a grid if they are at most so many and occur so often on average.
@@ -134,7 +139,7 @@ class Grid:
         if self.values:
             listed = np.array(self.values)
             places = np.searchsorted(self._cuts, values, side="right")
-            return np.abs(listed[places] - values) <= _TOLERANCE * self.step
+            return np.abs(listed[places] - values) <= self._near * self.step
         if not self.step or self.origin is None:
             return np.ones(np.shape(values), dtype=bool)
         noise = self._noise(float(np.abs(values).max(initial=0.0)))
@@ -194,11 +199,21 @@ class Grid:
         origin = self.origin or 0.0
         if float(self.step).is_integer() and float(origin).is_integer():
             return 0.0
-        return _TOLERANCE + 4.0 * _EPSILON * (abs(value) + abs(origin)) / self.step
+        size = abs(value) + abs(origin)
+        return _TOLERANCE + max(4.0 * _EPSILON * size / self.step, self._single_noise(size))
+
+    def _single_noise(self, size: float) -> float:
+        """Share of the step that single precision may take of numbers of a size."""
+        return min(MOST_NOISE, _SINGLE_EPSILON * size / self.step) if self.step else 0.0
+
+    @cached_property
+    def _near(self) -> float:
+        """Share of the step within which a value is one of the irregular ones."""
+        return _TOLERANCE + self._single_noise(max(map(abs, self.values)))
 
     def _split_values(self, value: float, strict: bool) -> tuple[float, float]:
         nearest = min(self.values, key=lambda recorded: abs(recorded - value))
-        if abs(nearest - value) <= _TOLERANCE * self.step:
+        if abs(nearest - value) <= self._near * self.step:
             value = nearest
         place = int(np.searchsorted(self.values, value, side="left" if strict else "right"))
         ends = np.concatenate([[-math.inf], self._cuts, [math.inf]])
@@ -263,7 +278,8 @@ def read_grid(
 
     Positive values stay positive, from the smallest positive value on the grid; values from 0 on
     stay there, and shares, fractions between 0 and 1, up to 1. Few values end where they are
-    common, as ratings from 1 to 5 do.
+    common, as ratings from 1 to 5 do. Numbers of single precision, 0.30000001192092896, are taken
+    for the decimals that they are printed with, if these are a grid.
 
     Parameters
     ----------
@@ -280,19 +296,22 @@ def read_grid(
     --------
     >>> read_grid(np.array([0.5, 1.0, 2.5]), np.array([3, 4, 1]))
     Grid(step=0.5, origin=0.0, values=(), atoms=(), low=0.5, high=inf)
+    >>> read_grid(np.float32([0.3, 0.7, 1.1, 2.2]).astype(float), np.ones(4)).step
+    0.1
     """
     stated = step is not None
-    step, origin, values = _regular(distinct, step) or _irregular(distinct, counts)
+    step, origin, values = _find_values(distinct, counts, step)
     if values:
-        return Grid(step, None, values, low=values[0], high=values[-1])
+        ends = min(values[0], float(distinct[0])), max(values[-1], float(distinct[-1]))
+        return Grid(step, None, values, low=ends[0], high=ends[1])
     often = counts >= max(_FEWEST_OF_ATOM, _LEAST_SHARE * counts.sum())
     atoms = tuple(distinct[often].tolist()) if origin is None and not stated else ()
     first, last = float(distinct[0]), float(distinct[-1])
     whole = step == 1.0 and origin == 0.0
-    ends = _piled_ends(counts) if origin is not None else (False, False)
-    if low is None and ends[0]:
+    piled = _piled_ends(counts) if origin is not None else (False, False)
+    if low is None and piled[0]:
         low = first
-    if high is None and ends[1]:
+    if high is None and piled[1]:
         high = last
     if low is None:
         low = -math.inf if first < 0 else 0.0 if first == 0 else _least(first, step, origin)
@@ -324,6 +343,27 @@ def _least(first: float, step: float, origin: float | None) -> float:
 
 
 Found = tuple[float, float | None, tuple[float, ...]]
+
+
+def _find_values(distinct: Array, counts: Array, step: float | None) -> Found:
+    """Step, origin and list of the recorded values."""
+    found = _regular(distinct, step)
+    if found is None or (found[1] is None and not found[2]):
+        printed = _as_printed(distinct)
+        if printed is not None:
+            other = _regular(printed, step) or _irregular(printed, counts)
+            if other[1] is not None or other[2]:
+                return other
+    return found or _irregular(distinct, counts)
+
+
+def _as_printed(distinct: Array) -> Array | None:
+    """The decimals that numbers of single precision are printed with; None if some are no such."""
+    with np.errstate(over="ignore", under="ignore"):
+        single = distinct.astype(np.float32)
+    if np.any(np.abs(single - distinct) > _WRITTEN * np.abs(distinct)):
+        return None
+    return np.array([float(str(value)) for value in single])
 
 
 def _regular(distinct: Array, step: float | None) -> Found | None:
