@@ -788,3 +788,11 @@ def test_normalisers_of_limited_priors_stay_finite_when_the_limit_cuts_deep(name
     evidence = case.family.log_marginal(hyper, np.float64(8), statistics.sum(axis=0))
     assert np.isfinite(evidence)
     assert np.isfinite(log_gammainc(hyper[-3], hyper[-2] * hyper[-1]))
+
+
+@pytest.mark.parametrize("mean", [0.5, 60.0, 5_000.0])
+def test_counts_of_leaves_without_rows_stay_within_reason(mean):
+    family, constants = FAMILIES["geometric"], np.array([mean])
+    hyper = family.hyper(family.prior_center(0.5, constants), constants)
+    beyond = np.exp(family.log_mass_predictive(hyper, 100.0 * mean + 10.0, np.inf, constants))
+    assert beyond < 2e-3

@@ -198,3 +198,9 @@ def test_row_numbers_are_warned_of():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         infer_schema(table.assign(id=table["id"] * 2))
+
+
+def test_values_far_below_the_precision_count_as_zeros():
+    amounts = [1e-6] * 30 + list(range(1, 400, 3))
+    [column] = infer_schema(pd.DataFrame({"amount": amounts}))
+    assert column.families == ("gaussian", "exponential", "atoms")

@@ -36,7 +36,8 @@ class Geometric(Counts):
         return np.zeros(len(values))
 
     def prior_center(self, gamma: float, constants: Array) -> Array:
-        return np.array([np.log(4.0 * gamma), 0.0])
+        # a of 4γ whatever the mean: with less of it, leaves without rows reach beyond all bounds
+        return np.array([np.log(4.0 * gamma) + np.log1p(constants[0]), 0.0])
 
     def hyper(self, phi: Array, constants: Array) -> Array:
         strength = np.exp(phi[..., 0])

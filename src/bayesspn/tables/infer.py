@@ -55,6 +55,9 @@ _FEWEST_IDENTIFIERS = 50
 _FEWEST_ZEROS = 8
 _LEAST_SHARE = 0.02
 
+#: Share of the precision below which positive values are taken for zeros: 1e-6 among whole numbers.
+_NEAR_ZERO = 1e-3
+
 _LARGEST_COUNT = 1_000
 _LARGEST_MEDIAN_COUNT = 10
 
@@ -272,6 +275,8 @@ def _with_atoms(
     """Families with atoms beside them, if values recur; their precision may be known."""
     times = counts.astype(np.float64)
     width = read_grid(distinct, times).step if step is None else step
+    if 0 < distinct[0] < _NEAR_ZERO * width:  # a zero, as far as the recording can tell
+        families = _families_from(0.0)
     atoms = find_atoms(distinct, times, width)
     if atoms.size == len(distinct):
         # what skewed families have at one value spills over to its neighbours
