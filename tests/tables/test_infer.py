@@ -204,3 +204,13 @@ def test_values_far_below_the_precision_count_as_zeros():
     amounts = [1e-6] * 30 + list(range(1, 400, 3))
     [column] = infer_schema(pd.DataFrame({"amount": amounts}))
     assert column.families == ("gaussian", "exponential", "atoms")
+
+
+def test_counts_with_heaps_have_atoms():
+    rng = np.random.default_rng(0)
+    months = rng.choice([0, 6, 12, 24], size=200)
+    visits = rng.geometric(0.25, size=200) - 1
+    table = pd.DataFrame({"months": months, "visits": np.append(visits[1:], 21)})
+    kinds = {column.name: (column.kind, column.families) for column in infer_schema(table)}
+    assert kinds["months"] == ("integer", ("gaussian", "atoms"))
+    assert kinds["visits"] == ("count", ("poisson", "geometric"))

@@ -63,6 +63,31 @@ def find_atoms(distinct: Array, counts: Array, step: float) -> Array:
     return np.array(distinct[np.sort(chosen)])
 
 
+def has_heaps(distinct: Array, counts: Array) -> bool:
+    """Whether some counts above 0 recur far more often than both of their neighbours.
+
+    Six, twelve and twenty-four months, round numbers: no distribution of counts has such heaps.
+
+    Parameters
+    ----------
+    distinct, counts : ndarray of shape (values,)
+        Different whole numbers, ascending, and how often each occurs.
+
+    Examples
+    --------
+    >>> has_heaps(np.array([0.0, 6.0, 12.0, 24.0]), np.full(4, 25))
+    True
+    >>> has_heaps(np.array([0.0, 1.0, 2.0, 3.0]), np.array([60, 25, 10, 5]))
+    False
+    """
+    beside = np.zeros(len(counts))
+    adjacent = np.diff(distinct) == 1
+    beside[1:] = np.where(adjacent, counts[:-1], 0)
+    beside[:-1] = np.maximum(beside[:-1], np.where(adjacent, counts[1:], 0))
+    often = (counts >= max(_FEWEST, _LEAST_SHARE * counts.sum())) & (counts >= _TIMES * beside)
+    return bool((often & (distinct > 0)).any())
+
+
 class Atoms(Categorical):
     """Values within δ/2 of one of K atoms a_k, with density p_k / δ there.
 

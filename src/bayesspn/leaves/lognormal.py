@@ -30,6 +30,11 @@ class LogNormal(Gaussian):
     def invalid(self, values: Array, n_categories: int) -> NDArray[np.bool_]:
         return ~(np.isfinite(values) & (values > 0))
 
+    def prior_center(self, gamma: float, constants: Array) -> Array:
+        # twice the shape of Gaussian leaves: tails that are fair for log x are absurd for x
+        m, kappa, a, b = super().prior_center(gamma, constants)
+        return np.array([m, kappa, a + np.log(2.0), b + np.log(2.0)])
+
     def _forward(self, values: Array) -> Array:
         return np.log(values)
 

@@ -9,7 +9,8 @@ a categorical type                                            category  categori
 a categorical type with an order, three categories or more    category  categorical and binomial
 whole numbers: only two, or one                               category  categorical, these values
 whole numbers in a range of at most 20, twice each or so      integer   by sign, resolution 1
-whole numbers from 0 on, 0 occurs, median ≤ 10, none > 1000   count     poisson, geometric
+whole numbers from 0 on, 0 occurs, median ≤ 10, none > 1000,
+no heaps: none above 0 far more frequent than its neighbours  count     poisson, geometric
 other whole numbers                                           integer   by sign, resolution 1
 other numbers                                                 real      by sign
 moments                                                       datetime  gaussian
@@ -38,7 +39,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from bayesspn.arrays import Array, IntArray
-from bayesspn.leaves.atoms import find_atoms
+from bayesspn.leaves.atoms import find_atoms, has_heaps
 from bayesspn.leaves.grids import read_grid
 from bayesspn.numerics.checks import levels_to_user
 from bayesspn.tables.cells import Cells, TableError, shorten
@@ -214,7 +215,8 @@ def infer_column(survey: ColumnSurvey) -> ColumnSchema:
     # up to this limit all different values are known, and so is the median
     small = survey.lowest == 0 and survey.highest <= _LARGEST_COUNT
     few = survey.highest < _SMALL_RANGE and "atoms" in families
-    if small and not few and survey.median <= _LARGEST_MEDIAN_COUNT:
+    counted = small and not few and survey.median <= _LARGEST_MEDIAN_COUNT
+    if counted and not has_heaps(survey.distinct, survey.counts):
         return ColumnSchema(name, "count", dtype=dtype)
     return ColumnSchema(name, "integer", families, dtype=dtype)
 
