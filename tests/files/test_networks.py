@@ -150,3 +150,9 @@ def test_fewer_draws_are_spread_over_the_chains():
     assert len(network.nodes[-1].children) == 4
     whole = posterior.as_spn()
     assert len(whole.nodes[-1].children) == 8
+
+
+def test_models_in_place_of_networks_are_refused_in_words(people_model, tmp_path):
+    with pytest.raises(TypeError, match=r"as_spn\(\) gives it, got BayesianSPN"):
+        write_network(people_model, tmp_path / "network.json")
+    assert not list(tmp_path.iterdir())

@@ -91,6 +91,11 @@ def write_network(
     >>> sorted({node["type"] for node in document["nodes"]})
     ['leaf', 'product', 'sum']
     """
+    if not isinstance(network, SPN):
+        raise TypeError(
+            "write_network takes a network, as model.posterior_.as_spn() gives it, got "
+            f"{type(network).__name__}"
+        )
     text = json.dumps(describe_network(simplify(network, least_weight), schema), allow_nan=False)
     with replaced_file(path) as file:
         file.write(text.encode("utf-8"))
