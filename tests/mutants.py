@@ -94,6 +94,14 @@ MUTANTS = [
         HYPER,
     ),
     Mutant(
+        "s",
+        "cells of atoms and categories go to the first of them",
+        "engine/features.py",
+        "spans[m, here, 2:] = _find_spans(slots)",
+        "spans[m, here, 2:] = np.minimum(_find_spans(slots), 1)",
+        "engine/test_accumulation.py",
+    ),
+    Mutant(
         "α", "a prior twice as tight", "inference/concentrations.py",
         "value, prior.median, prior.spread, width",
         "value, prior.median, 0.5 * prior.spread, width",
