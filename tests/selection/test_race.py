@@ -79,18 +79,6 @@ def test_graphs_that_are_slow_must_be_better(ahead, first):
     assert race._rank(lanes, None, 100)[0].start == ("slow" if ahead else "quick")
 
 
-@pytest.mark.parametrize(("ahead", "first"), [(0.05, "quick"), (0.4, "slow")])
-def test_graphs_that_leave_time_for_few_chains_must_be_better(ahead, first):
-    """Averaging chains gains as much as they disagree: here 0.4 · 2 · log cosh 1 = 0.35 nats."""
-    rows = np.tile([-1.0, 1.0], 50)
-    lanes = [Lane("quick", -3.0 + rows), Lane("slow", -3.0 + ahead - rows)]
-    assert race._averaging_gain(lanes) == pytest.approx(0.4 * 2 * np.log(np.cosh(1.0)))
-    assert race._rank(lanes, [1_500.0, 150.0], 100)[0].start == first
-    # where chains agree there is nothing to gain
-    alike = [Lane("quick", -3.0 + rows), Lane("slow", -2.99 + rows)]
-    assert race._rank(alike, [1_500.0, 150.0], 100)[0].start == "slow"
-
-
 def test_chains_try_every_start():
     """A few sweeps of some rows cannot rule one out."""
     found = run(stops=(3,))

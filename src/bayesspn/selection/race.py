@@ -60,16 +60,6 @@ _LARGEST_GAP = 20.0
 _LEAST_SWEEPS = 100
 _LOSS = 0.0025
 
-#: Sweeps of a chain, and chains beyond which more of them hardly matter.
-_CHAIN_SWEEPS = 150
-_MOST_CHAINS = 16
-
-#: What averaging chains of a fit gains, over what short ones on some of the rows do, and how many
-#: times as many chains there is time for as their pace on these says. Guesses: on 20 binary tables
-#: no gain could be shown (docs/experiments.md).
-_AVERAGING = 0.4
-_QUICKER = 3.0
-
 #: Lanes that are compared even if there is no time for it.
 FEWEST_LANES = 2
 
@@ -174,9 +164,8 @@ def race_graphs(
         lanes as there is time for: graphs with few regions first, all of them from the first kind
         of start before any is from the second.
     budget : float, default=None
-        Seconds that all chains of the fit may take together. Slow graphs must be better by what is
-        lost if there is time for few chains, which are averaged, and by what these lose if they
-        have no time to climb.
+        Seconds that all chains of the fit may take together. Slow graphs must be better by what
+        chains lose if they have no time to climb.
     progress : bool, default=False
         Whether to show a bar.
     """
@@ -311,26 +300,9 @@ def _rank(lanes: list[_Lane], time_for: Sequence[float] | None, columns: int) ->
     """Lanes by their scores, best first, less what those lose that there are few sweeps of."""
     scores = _gaps(lanes).mean(axis=1)
     if time_for is not None:
-        sweeps = np.array(time_for)
-        haste = _LEAST_SWEEPS / sweeps
-        chains = np.clip(_QUICKER * sweeps / _CHAIN_SWEEPS, 1.0, _MOST_CHAINS)
-        scores = scores - _averaging_gain(lanes) / chains
+        haste = _LEAST_SWEEPS / np.array(time_for)
         scores = np.where(haste > 1.0, scores - _LOSS * columns * haste, scores)
     return [lanes[k] for k in np.argsort(-scores, kind="stable")]
-
-
-def _averaging_gain(lanes: Sequence[_Lane]) -> float:
-    """Nats of a row that the average of very many chains is better than a single one.
-
-    That of k chains is better by about 1 − 1/k of it. It is measured by how much lanes disagree on
-    rows, apart from how good they are.
-    """
-    scores = np.stack([lane.scores for lane in lanes])
-    centred = np.nan_to_num(scores - scores.mean(axis=1, keepdims=True))
-    gaps = np.clip(np.diff(centred, axis=0), -_LARGEST_GAP, _LARGEST_GAP)
-    # log of the mean of two densities over the mean of their logs
-    two = np.logaddexp(0.5 * gaps, -0.5 * gaps) - np.log(2.0)
-    return float(_AVERAGING * 2.0 * two.mean()) if gaps.size else 0.0
 
 
 def _gaps(lanes: Sequence[_Lane]) -> Array:
