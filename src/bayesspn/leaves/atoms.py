@@ -8,6 +8,8 @@ is learned beside them in the mixture over likelihood models.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -63,7 +65,7 @@ def find_atoms(distinct: Array, counts: Array, step: float) -> Array:
     return np.array(distinct[np.sort(chosen)])
 
 
-def has_heaps(distinct: Array, counts: Array) -> bool:
+def has_heaps(distinct: Array, counts: NDArray[Any]) -> bool:
     """Whether some counts above 0 recur far more often than both of their neighbours.
 
     Six, twelve and twenty-four months, round numbers: no distribution of counts has such heaps.
