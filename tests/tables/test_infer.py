@@ -214,3 +214,12 @@ def test_counts_with_heaps_have_atoms():
     kinds = {column.name: (column.kind, column.families) for column in infer_schema(table)}
     assert kinds["months"] == ("integer", ("gaussian", "atoms"))
     assert kinds["visits"] == ("count", ("poisson", "geometric"))
+
+
+@pytest.mark.parametrize("recurring", [-99.0, 800.0])
+def test_stand_ins_among_thousands_of_values_are_atoms(recurring):
+    rng = np.random.default_rng(0)
+    amounts = np.minimum(rng.gamma(4.0, 80.0, 4_000), 799.0).round(2)
+    amounts[rng.random(4_000) < 0.05] = recurring
+    [column] = infer_schema(pd.DataFrame({"amount": amounts}))
+    assert "atoms" in column.families

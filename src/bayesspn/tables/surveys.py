@@ -21,12 +21,9 @@ from bayesspn.tables.times import recorded_step, seconds_from_times
 #: Text with more different values is taken for identifiers, so more need not be remembered.
 MOST_TEXT_CATEGORIES = 1_000
 
-#: Different numbers that are remembered, as many as the whole ones from 0 to 1000.
-_MOST_NUMBERS = 1_001
-
-#: Different times that are remembered: the days of more than a century, since births, contracts and
-#: stand-ins for "unknown" recur among those of decades.
-_MOST_TIMES = 50_000
+#: Different numbers or times that are remembered. Among thousands there may be some that recur: 99
+#: for "unknown", the top of a scale, the first of January.
+_MOST_VALUES = 50_000
 
 Content = Literal["categories", "booleans", "moments", "durations", "numbers"]
 
@@ -146,7 +143,7 @@ def survey_cells(cells: Cells) -> ColumnSurvey:
 
 
 def _remember(survey: ColumnSurvey, distinct: Array, counts: NDArray[np.int64]) -> ColumnSurvey:
-    few = len(distinct) <= (_MOST_NUMBERS if survey.content == "numbers" else _MOST_TIMES)
+    few = len(distinct) <= _MOST_VALUES
     return replace(survey, distinct=distinct, counts=counts) if few else survey
 
 
