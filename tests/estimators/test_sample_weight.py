@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -169,3 +171,11 @@ def test_files_have_no_weights(tmp_path, table):
     table.to_parquet(tmp_path / "table.parquet")
     with pytest.raises(ValueError, match="in memory"):
         BayesianSPN(**QUICK).fit(tmp_path / "table.parquet", sample_weight=WEIGHTS)
+
+
+def test_weights_that_add_up_to_a_population_are_questioned():
+    with pytest.warns(UserWarning, match="divide them by their mean"):
+        assert count_copies(np.full(20, 20_000.0), 20).sum() == 400_000
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        count_copies(np.full(2_000, 30.0), 2_000)

@@ -215,3 +215,20 @@ def test_a_target_never_takes_the_name_of_a_column(library):
     assert classifier.schema_.names == ("target", "kind", "target_")
     regressor = SPNRegressor(**QUICK).fit(rng.normal(size=(20, 1)), pd.Series(y, name="x0"))
     assert regressor.schema_.names == ("x0", "target")
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_regression_of_few_values_knows_them():
+    """Of 0 and 1, of which it is sure, the mean is near the end, and intervals hold values."""
+    x = np.random.default_rng(3).normal(size=300)
+    X, y = pd.DataFrame({"a": x}), (x > 0).astype(int)
+    model = SPNRegressor(chains=2, burn_in=60, draws=10, random_state=0).fit(X, y)
+    far = pd.DataFrame({"a": [-2.0, 2.0]})
+    np.testing.assert_allclose(model.predict(far), [0.0, 1.0], atol=0.1)
+    np.testing.assert_array_equal(model.predict_interval(far, 0.8), [[0, 0], [1, 1]])
+
+
+def test_times_as_targets_are_refused_in_words():
+    X = pd.DataFrame({"a": np.arange(5.0)})
+    with pytest.raises(ValueError, match="target 'when' holds times, not numbers"):
+        SPNRegressor().fit(X, pd.Series(pd.date_range("2020", periods=5), name="when"))

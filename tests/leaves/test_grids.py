@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bayesspn.leaves.grids import Grid, read_grid
+from bayesspn.leaves.grids import Grid, read_grid, whole_step
 
 
 def grid_of(values, **known) -> Grid:
@@ -133,3 +133,17 @@ def test_fractions_of_two_and_doubles_stay_what_they_are():
     assert read_grid(doubles, np.ones(50)).origin is None
     # a value a thousandth of a step off its grid is not on it
     assert not Grid(step=0.1, origin=0.0).holds(np.array([0.1002]))[0]
+
+
+def test_a_far_outlier_does_not_set_the_step():
+    shares = np.unique(np.random.default_rng(0).random(300).round(3))
+    grid = grid_of(np.append(shares, 999_999_999.0))
+    assert (grid.step, grid.origin) == (0.001, 0.0)
+
+
+def test_whole_numbers_share_a_step():
+    rng = np.random.default_rng(0)
+    assert whole_step(np.unique(1000 * rng.integers(0, 90, 200)).astype(float)) == 1000.0
+    assert whole_step(np.unique(7 + 10 * rng.integers(0, 90, 200)).astype(float)) == 10.0
+    assert whole_step(np.unique(rng.integers(0, 90, 200)).astype(float)) == 1.0
+    assert whole_step(np.array([-(2.0**60), 0.0])) == 1.0

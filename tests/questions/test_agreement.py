@@ -111,3 +111,44 @@ def test_what_is_always_the_same_is_so_in_answers(value):
     assert (model.sample(100, random_state=0)["x"] == value).mean() > 0.8
     if not isinstance(value, str):
         assert model.quantile("x", 0.5) == value
+
+
+@cache
+def ends_model() -> tuple[pd.DataFrame, BayesianSPN]:
+    """Columns whose smallest and largest values are the common ones."""
+    rng = np.random.default_rng(5)
+    table = pd.DataFrame(
+        {
+            "rate": rng.choice([1, 2, 3, 4, 5], 240, p=[0.4, 0.05, 0.1, 0.05, 0.4]),
+            "share": rng.choice([0.0, 0.5, 1.0], 240, p=[0.8, 0.1, 0.1]),
+            "wide": rng.choice([3.1, 7.25], 240, p=[0.9, 0.1]),
+            "only": "always",
+            "x": rng.normal(size=240).round(2),
+        }
+    )
+    return table, BayesianSPN(chains=2, burn_in=60, draws=10, random_state=0).fit(table)
+
+
+@pytest.mark.parametrize("name", ["rate", "share", "wide"])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_expectations_are_those_of_recorded_values(name):
+    """Also where the smallest and the largest have most of the probability."""
+    table, model = ends_model()
+    values = sorted(table[name].unique().tolist())
+    chances = np.array([model.probability({name: value}) for value in values])
+    assert chances.sum() > 0.97
+    near = (1.01 - chances.sum()) * (values[-1] - values[0])
+    assert model.expectation(name) == pytest.approx(chances @ values, abs=near)
+    for value in (values[0], values[-1]):
+        assert model.expectation(name, given={name: (value, value)}) == pytest.approx(value)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_constant_columns_are_no_evidence():
+    table, model = ends_model()
+    row = table.head(1)
+    assert model.log_prob(row[["only"]])[0] == pytest.approx(0.0, abs=1e-6)
+    apart = model.score_samples(row) - model.score_samples(row.assign(only=None))
+    np.testing.assert_array_equal(apart, 0.0)
+    given = model.probability("share = 0", given=row[["only"]])
+    assert given[0] == pytest.approx(model.probability("share = 0"))

@@ -223,3 +223,10 @@ def test_stand_ins_among_thousands_of_values_are_atoms(recurring):
     amounts[rng.random(4_000) < 0.05] = recurring
     [column] = infer_schema(pd.DataFrame({"amount": amounts}))
     assert "atoms" in column.families
+
+
+def test_whole_numbers_of_hundreds_are_recorded_to_hundreds():
+    wages = 100 * np.random.default_rng(0).integers(10, 90, 300)
+    table = pd.DataFrame({"wage": wages})
+    assert infer_schema(table)["wage"].resolution == 100.0
+    assert infer_schema(table + np.arange(300)[:, None])["wage"].resolution == 1.0

@@ -25,6 +25,7 @@ from bayesspn.selection.evidence import estimate_evidence
 from bayesspn.tables import encode
 from bayesspn.tables.bounds import Bounds, admit_bounds
 from bayesspn.tables.changes import continue_schema
+from bayesspn.tables.encoding import forget_constants
 from bayesspn.tables.frames import open_table
 from bayesspn.tables.infer import encode_table
 from bayesspn.tables.partitions import names_files
@@ -372,7 +373,8 @@ class BayesianSPN(Questions, DensityMixin, JointEstimator):
         """
         check_is_fitted(self)
         self._check_names(X, self.schema_, reset=False)
-        return score_rows(self.posterior_, encode(X, self.schema_, self.handle_unknown))
+        values = encode(X, self.schema_, self.handle_unknown)
+        return score_rows(self.posterior_, forget_constants(values, self.schema_))
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Mean log density of the rows.

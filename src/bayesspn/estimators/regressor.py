@@ -14,6 +14,7 @@ from bayesspn.estimators.imputation import average_cells
 from bayesspn.estimators.parameters import check_parameters
 from bayesspn.estimators.targets import TargetEstimator, check_target, name_target, split_schema
 from bayesspn.questions.row_answers import quantiles_of_rows
+from bayesspn.tables.cells import shorten
 from bayesspn.tables.infer import families_by_sign
 from bayesspn.tables.schema import ColumnSchema
 
@@ -77,6 +78,11 @@ class SPNRegressor(RegressorMixin, TargetEstimator):
         name = name_target(X, y)
         y = column_or_1d(y, warn=True)
         check_target(y, name)
+        if y.dtype.kind in "mM":
+            raise ValueError(
+                f"target {shorten(name)} holds times, not numbers; count them, in days since the "
+                "first of them, say"
+            )
         y = _check_y(y, y_numeric=True, estimator=self).astype(np.float64)
         if not len(y):
             raise ValueError("Found array with 0 sample(s): there are no rows to learn from")
@@ -174,8 +180,8 @@ class SPNRegressor(RegressorMixin, TargetEstimator):
         values = self._encode_features(X)
         [found] = quantiles_of_rows(self._whole(), values.shape[1] - 1, levels, values, None)
         target = self.schema_.columns[-1]
-        if target.continuous:  # what densities have beyond the values possible belongs to these
-            found = np.clip(found, target.grid.low, target.grid.high)
+        if target.continuous:  # as they would be recorded
+            found = target.grid.nearest(found)
         return found if np.ndim(quantiles) else found[:, 0]
 
     def _restore(self) -> None:

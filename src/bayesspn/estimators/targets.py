@@ -16,6 +16,7 @@ from bayesspn.estimators.joint import JointEstimator
 from bayesspn.estimators.training import placed_table
 from bayesspn.tables import Schema, encode
 from bayesspn.tables.cells import shorten
+from bayesspn.tables.encoding import forget_constants
 from bayesspn.tables.frames import open_table
 from bayesspn.tables.infer import encode_table
 from bayesspn.tables.schema import ColumnSchema
@@ -51,7 +52,8 @@ class TargetEstimator(JointEstimator):
     def _encode_features(self, X: Any) -> Array:
         """Encode a table without its target, which is missing; (rows, columns + 1)."""
         check_is_fitted(self)
-        values = encode(X, Schema(self.schema_.columns[:-1]), self.handle_unknown)
+        features = Schema(self.schema_.columns[:-1])
+        values = forget_constants(encode(X, features, self.handle_unknown), features)
         self._check_names(X, self.schema_, reset=False)
         return np.column_stack([values, np.full(len(values), np.nan)])
 

@@ -7,6 +7,7 @@ of a Ray cluster hold, and tables in Parquet files, are `bayesspn.cluster`'s.
 from __future__ import annotations
 
 import contextlib
+import warnings
 from collections.abc import Iterator
 from typing import Any, Protocol
 
@@ -16,7 +17,7 @@ from bayesspn.arrays import Array, IntArray
 from bayesspn.engine.engines import Engine
 from bayesspn.engine.shards import LocalShards, Shards
 from bayesspn.leaves.columns import Leaves
-from bayesspn.numerics.checks import check_weights
+from bayesspn.numerics.checks import check_weights, levels_to_user
 from bayesspn.prediction.censored_columns import reach_bounds
 from bayesspn.prediction.censored_rows import censor_rows
 from bayesspn.rows.encoded import EncodedRows, check_support, encode_rows
@@ -133,6 +134,9 @@ class CensoredTable(MemoryTable):
 #: More rows than this are a mistake: weights of a survey, say, that add up to a population.
 _MOST_ROWS = 100_000_000
 
+#: Rows that weights may make of a table without a word, in all and for every row.
+_MANY_ROWS, _MANY_COPIES = 200_000, 20
+
 
 def count_copies(sample_weight: Any, rows: int, seed: int = 0) -> IntArray:
     """How often each row is there, by its weight; (rows,).
@@ -156,6 +160,14 @@ def count_copies(sample_weight: Any, rows: int, seed: int = 0) -> IntArray:
         raise ValueError(
             f"sample_weight adds up to {weights.sum():,.0f}: a weight is how many rows a row "
             "counts as; divide weights by their mean to let the table count as many rows as it has"
+        )
+    if weights.sum() > max(_MANY_ROWS, _MANY_COPIES * rows):
+        warnings.warn(
+            f"sample_weight makes {weights.sum():,.0f} rows of {rows:,}, and a fit takes as long "
+            "as with so many; weights of a survey say how rows compare, not how many there are: "
+            "divide them by their mean",
+            UserWarning,
+            stacklevel=levels_to_user(),
         )
     if (weights == np.floor(weights)).all():
         return weights.astype(np.int64)

@@ -24,6 +24,9 @@ from bayesspn.numerics.special_functions import log_gamma, log_gammainc
 #: Largest value drawn.
 _LARGEST = 1e300
 
+#: Rates below are 0 to all digits, and of an interval without an end nothing would be known.
+_SMALLEST_RATE = float(np.finfo(float).tiny)
+
 
 class Exponential(Family):
     """Values x ≥ 0, u = x / scale, with rate λ ~ Gamma(a, rate b) limited to λ ≤ limit.
@@ -101,7 +104,7 @@ class Exponential(Family):
     def log_mass(
         self, eta: Array, low: Array | float, high: Array | float, constants: Array
     ) -> Array:
-        rate = -eta[..., 0] / constants[0]
+        rate = np.maximum(-eta[..., 0] / constants[0], _SMALLEST_RATE)
         with np.errstate(over="ignore"):
             return log_survival_mass(rate * np.maximum(low, 0.0), rate * np.maximum(high, 0.0))
 

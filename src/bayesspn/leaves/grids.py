@@ -56,6 +56,9 @@ _LARGEST_HALF = float(np.finfo(float).max) / 2
 _MOST_VALUES = 100
 _FEWEST_EACH = 3
 
+#: Different whole numbers that share a step not by chance: a factor of 2 in one case of 500.
+_FEWEST_STEPS = 10
+
 #: So few values of a regular grid may end where they are common.
 _FEW_VALUES = 20
 
@@ -185,6 +188,21 @@ class Grid:
             return self._beside(value, strict)
         cut = self.origin + self.step * (math.floor(steps) + 0.5)
         return cut, cut
+
+    @cached_property
+    def ends(self) -> tuple[float, float]:
+        """Where what is recorded as the smallest value ends, and as the largest begins.
+
+        Examples
+        --------
+        >>> Grid(step=1.0, origin=0.0, low=1.0, high=5.0).ends
+        (1.5, 4.5)
+        >>> Grid(low=0.0).ends
+        (0.0, inf)
+        """
+        first = self.split(self.low, strict=False)[0] if math.isfinite(self.low) else -math.inf
+        last = self.split(self.high, strict=True)[1] if math.isfinite(self.high) else math.inf
+        return first, max(first, last)
 
     def _split_reals(self, value: float, strict: bool) -> tuple[float, float]:
         for atom in self.atoms:
@@ -429,7 +447,27 @@ def _exact_gap(distinct: Array) -> float:
 def smallest_gap(distinct: Array) -> float:
     """Smallest gap between sorted distinct values, rounding noise aside; 0 without any gap."""
     halves = distinct / 2  # the range of huge values would overflow
-    noise = _SMALLEST_GAP * (halves[-1] - halves[0])
-    noise = max(noise, 4 * np.finfo(float).eps * float(np.abs(halves).max()))
-    gaps = 2 * np.minimum(np.diff(halves)[np.diff(halves) > noise], _LARGEST_HALF)
+    # a tenth of the values on each side may be far out, 999999999 among shares
+    aside = len(halves) // 10
+    noise = _SMALLEST_GAP * (halves[len(halves) - 1 - aside] - halves[aside])
+    rounding = 4 * _EPSILON * np.maximum(np.abs(halves[1:]), np.abs(halves[:-1]))
+    gaps = np.diff(halves)
+    gaps = 2 * np.minimum(gaps[gaps > np.maximum(noise, rounding)], _LARGEST_HALF)
     return float(gaps.min()) if gaps.size else 0.0
+
+
+def whole_step(distinct: Array) -> float:
+    """The largest step that whole numbers are all multiples of, apart from where they begin.
+
+    Few numbers may share one by chance: these are taken to be recorded to 1.
+
+    Examples
+    --------
+    >>> whole_step(100.0 * np.arange(3, 40, 4))
+    400.0
+    >>> whole_step(np.array([0.0, 6.0, 12.0, 24.0]))
+    1.0
+    """
+    if len(distinct) < _FEWEST_STEPS or np.abs(distinct).max() >= _LARGEST_WHOLE:
+        return 1.0
+    return float(np.gcd.reduce(np.diff(distinct).astype(np.int64)))

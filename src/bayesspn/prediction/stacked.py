@@ -179,19 +179,19 @@ class StackedCircuits:
     def moments(self, column: int, values: ValueSet) -> Array:
         """E[x^k; x in the set] of every leaf for k = 0, 1, 2; (3, draws, paths, leaves).
 
-        Values below the smallest and above the largest one possible count as these.
+        What is recorded as the smallest or the largest value possible counts as that.
         """
         grid = self.leaves.columns[column].grid
 
         def tabulate() -> Array:
             total = np.zeros((3, self.n_draws, self.graph.n_paths, self.graph.leaves))
-            inside = values.intersect(ValueSet.of([(grid.low, grid.high)]))
+            first, last = grid.ends
+            inside = values.intersect(ValueSet.of([(first, last)] if first < last else []))
             for low, high in zip(inside.low, inside.high, strict=True):
                 ask = partial(moments, low=np.array(low), high=np.array(high))
                 total += self._of_leaves(column, ask)
-            ends = {grid.low: (-np.inf, grid.low), grid.high: (grid.high, np.inf)}
-            for bound, beyond in ends.items():
-                outside = values.intersect(ValueSet.of([beyond]))
+            for bound, beyond in ((grid.low, (-np.inf, first)), (grid.high, (last, np.inf))):
+                outside = values.intersect(ValueSet.of([beyond] if beyond[0] < beyond[1] else []))
                 if np.isfinite(bound) and not outside.empty:
                     mass = np.exp(self.log_mass(column, outside))
                     total += mass * bound ** np.arange(3.0)[:, None, None, None]

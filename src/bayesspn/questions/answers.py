@@ -64,6 +64,8 @@ def average_views(
         # chains that are wrong about one view may be about all
         error = error + share * monte_carlo_error(view.posterior, said, weights)
         effective = min(effective, effective_draws(weights))
+    if not expectation:  # sums of probabilities may be rounded beyond
+        value = np.clip(value, 0.0, 1.0)
     if interval is None:
         return value if value.ndim else float(value)
     drawn = sum(share * ask(view.drawn_conditional) for share, view in views)

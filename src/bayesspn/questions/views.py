@@ -21,7 +21,7 @@ from bayesspn.questions.event_values import MissingNotModelled
 from bayesspn.questions.events import QuestionError, read_any, read_event, read_given, read_question
 from bayesspn.tables import Schema, as_recorded, decode
 from bayesspn.tables.cells import shorten
-from bayesspn.tables.encoding import encode_some
+from bayesspn.tables.encoding import encode_some, forget_constants
 from bayesspn.tables.schema import ColumnSchema
 
 #: What is known, as users give it.
@@ -216,7 +216,7 @@ class View:
         """Encode a table of the columns asked about; absent columns are missing; (rows, all)."""
         part = encode_some(X, self.shown, self.handle_unknown)
         values = np.full((len(part), len(self.schema)), np.nan)
-        values[:, list(self.columns)] = part
+        values[:, list(self.columns)] = forget_constants(part, self.shown)
         return values
 
 

@@ -79,6 +79,15 @@ def _encode(
     return values
 
 
+def forget_constants(values: Array, schema: Schema) -> Array:
+    """Encoded rows without the cells of columns that have one category, which say nothing.
+
+    A model has a second category for such columns, so that theirs would not be quite certain.
+    """
+    constant = [len(column.categories) == 1 for column in schema]
+    return np.where(constant, np.nan, values) if any(constant) else values
+
+
 def warn_of_unknown(unknown: Mapping[Hashable, tuple[Scalar, ...]]) -> None:
     """Warn, once, of values that a model knows nothing of, by column."""
     named = "; ".join(

@@ -8,14 +8,16 @@ text                                                          category  categori
 a categorical type                                            category  categorical, as declared
 a categorical type with an order, three categories or more    category  categorical and binomial
 whole numbers: only two, or one                               category  categorical, these values
-whole numbers in a range of at most 20, twice each or so      integer   by sign, resolution 1
+whole numbers in a range of at most 20, twice each or so      integer   by sign, resolution 1¹
 whole numbers from 0 on, 0 occurs, median ≤ 10, none > 1000,
 no heaps: none above 0 far more frequent than its neighbours  count     poisson, geometric
-other whole numbers                                           integer   by sign, resolution 1
+other whole numbers                                           integer   by sign, resolution 1¹
 other numbers                                                 real      by sign
 moments                                                       datetime  gaussian
 lengths of time                                               duration  by sign
 ============================================================= ========= ===========================
+
+¹ Or what ten or more different ones are all multiples of: tens, hundreds.
 
 By sign: gaussian alone if some value is negative; gaussian and exponential if some are 0; gaussian
 and lognormal if all are positive; and atoms, wherever values recur far more often than those around
@@ -40,7 +42,7 @@ import numpy as np
 
 from bayesspn.arrays import Array, IntArray
 from bayesspn.leaves.atoms import find_atoms, has_heaps
-from bayesspn.leaves.grids import read_grid
+from bayesspn.leaves.grids import Grid, read_grid, whole_step
 from bayesspn.numerics.checks import levels_to_user
 from bayesspn.tables.cells import Cells, TableError, shorten
 from bayesspn.tables.encoding import encode
@@ -218,7 +220,8 @@ def infer_column(survey: ColumnSurvey) -> ColumnSchema:
     counted = small and not few and survey.median <= _LARGEST_MEDIAN_COUNT
     if counted and not has_heaps(survey.distinct, survey.counts):
         return ColumnSchema(name, "count", dtype=dtype)
-    return ColumnSchema(name, "integer", families, dtype=dtype)
+    step = whole_step(survey.distinct) if survey.distinct.size else None
+    return ColumnSchema(name, "integer", families, resolution=step, dtype=dtype)
 
 
 def _infer_categories(survey: ColumnSurvey) -> ColumnSchema:
@@ -252,7 +255,7 @@ def _number_families(survey: ColumnSurvey) -> tuple[str, ...]:
     """Likelihood families that suit a column of numbers."""
     families = _families_from(survey.lowest)
     if survey.distinct.size:
-        step = 1.0 if survey.whole else None
+        step = whole_step(survey.distinct) if survey.whole else None
         return _with_atoms(families, survey.distinct, survey.counts, step)
     return (*families, "atoms") if _many_zeros(survey) else families
 
@@ -276,9 +279,10 @@ def _with_atoms(
 ) -> tuple[str, ...]:
     """Families with atoms beside them, if values recur; their precision may be known."""
     times = counts.astype(np.float64)
-    width = read_grid(distinct, times).step if step is None else step
-    if 0 < distinct[0] < _NEAR_ZERO * width:  # a zero, as far as the recording can tell
-        families = _families_from(0.0)
+    grid = Grid(step, 0.0) if step is not None else read_grid(distinct, times)
+    width = grid.step
+    if grid.origin is not None and 0 < distinct[0] < _NEAR_ZERO * width:
+        families = _families_from(0.0)  # a zero, as far as the recording can tell
     atoms = find_atoms(distinct, times, width)
     if atoms.size == len(distinct):
         # what skewed families have at one value spills over to its neighbours
