@@ -121,7 +121,7 @@ def ends_model() -> tuple[pd.DataFrame, BayesianSPN]:
         {
             "rate": rng.choice([1, 2, 3, 4, 5], 240, p=[0.4, 0.05, 0.1, 0.05, 0.4]),
             "share": rng.choice([0.0, 0.5, 1.0], 240, p=[0.8, 0.1, 0.1]),
-            "wide": rng.choice([3.1, 7.25], 240, p=[0.9, 0.1]),
+            "wide": rng.choice([3.1, 7.25], 240, p=[0.6, 0.4]),
             "only": "always",
             "x": rng.normal(size=240).round(2),
         }
