@@ -197,7 +197,8 @@ def test_statistics_that_are_not_kept_between_sweeps_are_the_same(table, monkeyp
     rows = encode_rows(leaves, X)
     kept = accumulate(circuit, rows, trees).totals
     again = accumulate(circuit, rows, trees).totals
-    monkeypatch.setattr(features, "_MOST_ROWS", 0)
+    monkeypatch.setattr(features, "_FEW_ROWS", 0)
+    monkeypatch.setattr(features, "_FEW_NUMBERS", 0)
     anew = accumulate(circuit, encode_rows(leaves, X), trees).totals
     for one, two, three in zip(kept, again, anew, strict=True):
         np.testing.assert_array_equal(one, two)

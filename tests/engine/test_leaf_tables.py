@@ -136,7 +136,8 @@ def test_features_that_are_not_kept_give_the_same_bits(kind, monkeypatch):
     (block,) = rows.blocks
     made = tabulate(CIRCUITS[kind]("cross", leaves), rows.codebook, WIDTH, np.float64)
     kept = leaf_logs(made.with_block(block), block, range(10, 60))
-    monkeypatch.setattr(features, "_MOST_ROWS", 0)
+    monkeypatch.setattr(features, "_FEW_ROWS", 0)
+    monkeypatch.setattr(features, "_FEW_NUMBERS", 0)
     np.testing.assert_array_equal(leaf_logs(made.with_block(block), block, range(10, 60)), kept)
 
 
