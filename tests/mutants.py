@@ -236,6 +236,13 @@ MUTANTS = [
         QUESTIONS,
     ),
     Mutant(
+        "questions", "values at the ends of columns count half a step inside",
+        "prediction/stacked.py",
+        "first, last = grid.ends",
+        "first, last = grid.low, grid.high",
+        "questions/test_agreement.py",
+    ),
+    Mutant(
         "questions", "answers from drawn instead of integrated parameters", "questions/views.py",
         "ConditionalCircuits(self.posterior.predictive, self.given)",
         "ConditionalCircuits(self.posterior.drawn, self.given)",

@@ -16,6 +16,7 @@ from bayesspn.prediction.posterior import DRAWN_SEED
 from bayesspn.prediction.value_sets import ValueSet
 from bayesspn.questions.events import QuestionError
 from bayesspn.questions.interface import Conditional
+from bayesspn.questions.uncertainty import spread_draws
 from bayesspn.tables import TableError
 
 CODES = {"Oslo": 0.0, "Rome": 1.0, "Wien": 2.0}
@@ -227,6 +228,12 @@ def test_intervals_are_quantiles_over_networks_with_drawn_parameters(model):
     assert answer.low < narrow.low < narrow.high < answer.high
     scores = model.log_prob(pd.DataFrame({"size": [1.0]}), interval=0.9)
     assert scores.low[0] < scores.high[0]
+
+
+def test_intervals_leave_half_of_the_rest_on_each_side():
+    said = np.random.default_rng(0).permutation(99.0 + np.arange(99))
+    low, high = spread_draws(said, 0.9)
+    assert (low, high) == pytest.approx((99.0 + 4.0, 99.0 + 94.0))
 
 
 def test_chain_rule_through_condition_and_marginal(model):
