@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import signal
 
 import numpy as np
 import pandas as pd
@@ -18,6 +19,7 @@ from tqdm.auto import tqdm
 
 from bayesspn import BayesianSPN, Engine, InfiniteSPN, RegionGraph, SPNRegressor
 from bayesspn.estimators import fitting, settling
+from bayesspn.inference import chains
 from bayesspn.selection.defaults import choose_graph, default_graphs
 from bayesspn.tables import infer_schema
 
@@ -213,10 +215,42 @@ def test_ctrl_c_keeps_the_draws_of_parallel_chains(people, monkeypatch):
     assert [len(chain) for chain in model.fit(people).posterior_.draws] == [4, 4]
 
 
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_a_signal_ends_a_fit_between_sweeps(people, monkeypatch, n_jobs):
+    """In any thread, and the handler is what it was."""
+    sweep, done = chains.draw_sweep, []
+
+    def signalled(*arguments):
+        state = sweep(*arguments)
+        done.append(1)
+        if len(done) == 60:
+            signal.raise_signal(signal.SIGINT)
+        return state
+
+    monkeypatch.setattr(chains, "draw_sweep", signalled)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        model = BayesianSPN(
+            chains=2, burn_in=4, draws=4_000, thin=1, random_state=0, n_jobs=n_jobs
+        ).fit(people)
+        assert signal.signal(signal.SIGINT, before) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert model.interrupted_
+    assert 20 < model.posterior_.n_draws < 2_000
+    assert np.isfinite(model.score(people))
+
+
 def test_ctrl_c_before_the_first_draw_stops_the_fit(people, monkeypatch):
     monkeypatch.setattr(fitting.tqdm, "update", interrupt_after(tqdm.update, 2))
     with pytest.raises(KeyboardInterrupt):
         BayesianSPN(chains=1, burn_in=5, draws=5).fit(people)
+
+
+@pytest.mark.parametrize("n_jobs", [0, 1.5, "x", True])
+def test_numbers_of_cores_are_checked(people, n_jobs):
+    with pytest.raises(ValueError, match="n_jobs must be None, a number of cores, or -1"):
+        BayesianSPN(n_jobs=n_jobs).fit(people)
 
 
 @pytest.mark.parametrize(("rows", "columns"), [(1, 1), (10, 3), (500, 20), (10**6, 2000)])

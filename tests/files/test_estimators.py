@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from safetensors import safe_open
 from safetensors.numpy import load_file, save_file
 
 import bayesspn
@@ -295,5 +296,25 @@ def test_altered_descriptions_of_every_estimator_are_refused(kind, key, value, t
     description = description_of(path)
     description["more"][key] = value
     write_changed(path, description)
+    with pytest.raises(ModelFileError, match="damaged"):
+        bayesspn.load(path)
+
+
+@pytest.mark.parametrize("place", ["missing/model.bspn", "."])
+def test_errors_of_saving_name_the_file_that_was_asked_for(people_model, tmp_path, place):
+    path = tmp_path / place
+    with pytest.raises(OSError) as raised:
+        people_model.save(path)
+    assert raised.value.filename == str(path)
+    assert not list(tmp_path.parent.glob(".*partial"))
+
+
+def test_descriptions_of_many_brackets_are_refused(people_model, tmp_path):
+    path = tmp_path / "model.bspn"
+    people_model.save(path)
+    with safe_open(path, framework="numpy") as file:
+        arrays = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
+        metadata = file.metadata() | {"bayesspn": "[" * 100_000}
+    save_file(arrays, path, metadata)
     with pytest.raises(ModelFileError, match="damaged"):
         bayesspn.load(path)

@@ -12,7 +12,7 @@ import pytest
 from pictured import HOSTILE_NAMES, IMAGE, LONG, MATHEMATICS, SCRIPT, fit, hostile_schema
 from pictured import hostile_table as make_hostile_table
 
-from bayesspn import plots
+from bayesspn import BayesianSPN, plots
 from bayesspn.plots._dependence import cluster
 from bayesspn.questions.events import QuestionError
 
@@ -201,3 +201,10 @@ def test_without_matplotlib_plots_say_what_to_install():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "pip install 'bayesspn[plots]'" in done.stdout
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_traces_of_fits_of_open_length_show_their_burn_in(people_table):
+    model = BayesianSPN(chains=2, draws=3, time_limit=2, random_state=0).fit(people_table)
+    ax = plots.trace(model)
+    assert ax.patches[0].get_width() == pytest.approx(model.plan_.burn_in)

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bayesspn import BayesianSPN
+from bayesspn.questions.events import QuestionError
 from bayesspn.tables import infer_schema
 
 FAMILIES = [
@@ -152,3 +153,13 @@ def test_constant_columns_are_no_evidence():
     np.testing.assert_array_equal(apart, 0.0)
     given = model.probability("share = 0", given=row[["only"]])
     assert given[0] == pytest.approx(model.probability("share = 0"))
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_numbers_that_cannot_be_are_not_given():
+    _, model = ends_model()
+    assert model.probability("share = -1") == 0.0
+    for known in ("share = -1", {"share": 1.75}, {"rate": [9]}):
+        with pytest.raises(QuestionError, match=r"the (least|most) it can be"):
+            model.probability("x > 0", given=known)
+    assert 0 < model.probability("x > 0", given={"share": 1.0}) < 1

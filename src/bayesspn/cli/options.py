@@ -86,7 +86,7 @@ ColumnsOption = Annotated[
     typer.Option(
         "--columns",
         metavar="A,B",
-        help="Columns to learn; all if not given. May be repeated.",
+        help="Columns to learn; if not given all, or those of the model. May be repeated.",
         show_default=False,
     ),
 ]

@@ -28,6 +28,7 @@ from bayesspn.inference.state import State
 from bayesspn.inference.sweep import draw_sweep
 from bayesspn.inference.warm_up import WarmUp, warm_up
 from bayesspn.model.generative import Model
+from bayesspn.numerics.interrupts import raise_interrupt
 from bayesspn.numerics.parallel import run_side_by_side
 from bayesspn.numerics.random_numbers import Key
 from bayesspn.rows.encoded import EncodedRows
@@ -355,6 +356,7 @@ class _Run:
         done = advance_chains(part, self.rows, until, burn_in=burn_in, thin=thin, n_jobs=self.jobs)
         for n, chain in zip(numbers, done, strict=True):
             self.chains[n] = chain
+        raise_interrupt()
         now = float(np.mean([chain.trace[-1].log_likelihood for chain in done]))
         self._show(sum(chain.sweep for chain in done) - before, now)
 

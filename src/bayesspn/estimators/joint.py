@@ -41,6 +41,7 @@ from bayesspn.inference.warm_up import WarmUp
 from bayesspn.leaves.columns import Leaves, continue_column, widen_ranges
 from bayesspn.model.generative import Model
 from bayesspn.numerics.checks import levels_to_user
+from bayesspn.numerics.interrupts import put_off_interrupts
 from bayesspn.numerics.random_numbers import LARGEST_SEED, draw_seed
 from bayesspn.prediction.censored_columns import reach_quantiles
 from bayesspn.prediction.censored_rows import CensoredRows
@@ -178,7 +179,8 @@ class JointEstimator(Diagnosed, BaseEstimator):
         elif saved is not None and not isinstance(self.graph, RegionGraph):
             graph, warm = saved
         else:
-            graph, warm, found = find_start(self, table, self._lengths_given(), seed, clock)
+            with put_off_interrupts():
+                graph, warm, found = find_start(self, table, self._lengths_given(), seed, clock)
             self.__dict__.update(found)
         priors = Priors.of(self)
         leaves = describe_columns(table.schema, table.sample, priors.fixed_gamma, table.recorded)
@@ -299,19 +301,20 @@ class JointEstimator(Diagnosed, BaseEstimator):
         )
         # workers of a cluster run one chain at a time, each on all of its rows
         on_cluster = resolve_engine(self.engine).name == "ray"
-        done, lasted, self.interrupted_ = sample_chains(
-            model,
-            rows,
-            seed=seed,
-            warm=warm,
-            lengths=lengths,
-            store=store,
-            n_jobs=1 if on_cluster else self.n_jobs,
-            progress=self.progress,
-            temperatures=self.temperatures,
-            states=states,
-            clock=clock,
-        )
+        with put_off_interrupts():
+            done, lasted, self.interrupted_ = sample_chains(
+                model,
+                rows,
+                seed=seed,
+                warm=warm,
+                lengths=lengths,
+                store=store,
+                n_jobs=1 if on_cluster else self.n_jobs,
+                progress=self.progress,
+                temperatures=self.temperatures,
+                states=states,
+                clock=clock,
+            )
         self.posterior_: Posterior = merge_chains(done)
         self._bounded = isinstance(rows, CensoredRows)
         if isinstance(rows, CensoredRows):

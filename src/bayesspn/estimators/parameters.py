@@ -31,6 +31,7 @@ def check_parameters(estimator: Any) -> None:
         elif name in CHOICES and value not in CHOICES[name]:
             *words, last = map(repr, CHOICES[name])
             raise ValueError(f"{name} must be {', '.join(words)} or {last}, got {value!r}")
+    _check_jobs(estimator.n_jobs)
     _check_schema(estimator.schema)
     if estimator.time_limit is not None:
         check_positive("time_limit", estimator.time_limit)
@@ -40,6 +41,14 @@ def check_parameters(estimator: Any) -> None:
     if not isinstance(estimator.checkpoint, str | os.PathLike | None):
         kind = type(estimator.checkpoint).__name__
         raise TypeError(f"checkpoint must be a path or None, got {kind}")
+
+
+def _check_jobs(n_jobs: Any) -> None:
+    whole = isinstance(n_jobs, int | np.integer) and not isinstance(n_jobs, bool)
+    if n_jobs is not None and not (whole and n_jobs):
+        raise ValueError(
+            f"n_jobs must be None, a number of cores, or -1 for all of them, got {n_jobs!r}"
+        )
 
 
 def _check_strength(name: str, value: Any) -> None:

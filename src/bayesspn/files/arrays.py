@@ -131,7 +131,10 @@ def damage_named(path: str | os.PathLike[str], kind: FileKind) -> Iterator[None]
         yield
     except ModelFileError:
         raise
-    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+    except (
+        LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError,
+        MemoryError,
+    ) as error:  # fmt: skip
         raise ModelFileError(
             f"{os.fspath(path)} is damaged ({type(error).__name__}: {error}); {kind.remedy}"
         ) from error

@@ -40,14 +40,20 @@ def replaced_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         with open(target, "wb") as device:
             yield device
         return
-    descriptor, temporary = tempfile.mkstemp(_ENDING, _beginning(target), target.parent)
+    try:
+        descriptor, temporary = tempfile.mkstemp(_ENDING, _beginning(target), target.parent)
+    except OSError as error:  # which names the temporary file
+        raise type(error)(error.errno, error.strerror, os.fspath(path)) from None
     try:
         with os.fdopen(descriptor, "wb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
         os.chmod(temporary, _permissions(target))
-        os.replace(temporary, target)
+        try:
+            os.replace(temporary, target)
+        except OSError as error:
+            raise type(error)(error.errno, error.strerror, os.fspath(path)) from None
     except BaseException:
         with contextlib.suppress(OSError):
             os.unlink(temporary)

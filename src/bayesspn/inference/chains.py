@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -258,6 +259,8 @@ def advance_chains(
         As in `GrowingChain`.
     n_jobs : int, default=None
         As in `run_chains`.
+
+    Ctrl-C that was noted ends all of them early; see `bayesspn.numerics.interrupts`.
     """
     ends = {chain.key: end for chain, end in zip(chains, until, strict=True)}
     # what a chain has kept need not travel to its process and back
@@ -277,8 +280,9 @@ def _advance(
     chain: Chain, rows: EncodedRows | Shards, until: int, *, burn_in: int, thin: int
 ) -> Chain:
     growing = GrowingChain(chain, rows, burn_in=burn_in, thin=thin)
-    while growing.sweep < until:
-        growing.step()
+    with contextlib.suppress(KeyboardInterrupt):  # which whoever runs the chains raises again
+        while growing.sweep < until:
+            growing.step()
     return growing.chain()
 
 

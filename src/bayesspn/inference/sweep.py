@@ -29,6 +29,7 @@ from bayesspn.inference.scopes import draw_scopes, region_log_marginals
 from bayesspn.inference.state import State, statistics_in_scope
 from bayesspn.model.circuit import Circuit
 from bayesspn.model.generative import Hyper, Model
+from bayesspn.numerics.interrupts import raise_interrupt
 from bayesspn.numerics.random_numbers import Key, Stream
 from bayesspn.rows.codebook import Codebook
 from bayesspn.scopes import Scope
@@ -83,6 +84,7 @@ def draw_sweep(
         The rows.
     state : State
     """
+    raise_interrupt()
     active = draw_active_components(key, sweep, model, state)
     circuit = draw_parameters(key, sweep, model, active)
     if active.complete:
@@ -100,6 +102,7 @@ def draw_rest(
 
     If the densities of the circuit's leaves are raised to a power, so are those of all steps.
     """
+    raise_interrupt()
     power = circuit.densities.power
     sums = shards.row_pass(circuit, Address(key.words(), sweep))
     log_likelihood = sums.log_likelihood / shards.n_rows

@@ -38,8 +38,10 @@ def trace(model: JointEstimator, *, ax: Any = None) -> Any:
     for chain, row in enumerate(values):
         colour = CHAINS[chain % len(CHAINS)]
         ax.plot(np.arange(1, len(row) + 1), row, color=colour, lw=1, label=f"chain {chain + 1}")
-    if model.burn_in:
-        ax.axvspan(0, model.burn_in, color=PALE, alpha=0.5, lw=0)
+    # models of the first version's files have no plan, and a number
+    burn_in = int(model.burn_in) if model.plan_ is None else model.plan_.burn_in
+    if burn_in:
+        ax.axvspan(0, burn_in, color=PALE, alpha=0.5, lw=0)
     # the first steps lead from far away, and would hide the rest
     settled = values[:, min(values.shape[1] - 1, max(2, values.shape[1] // 20)) :]
     low, high = np.nanmin(settled), np.nanmax(values)

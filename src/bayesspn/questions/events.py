@@ -272,12 +272,29 @@ def _given_sets(clauses: list[Clause], schema: Schema) -> dict[int, float | Valu
         equal = any(c.test == "==" or _lists_one_value(c, column) for c in group)
         low, high = float(values.low[0]), float(values.high[-1])
         if equal:
+            _check_possible(low, column)
             given[position] = low  # a set of one value
         elif low == high and not column.coded and all(c.test != "set" for c in group):
             given[position] = low
         else:
             given[position] = values
     return given
+
+
+def _check_possible(value: float, column: ColumnSchema) -> None:
+    """Check that a number that is given is not beyond all that are possible."""
+    if not column.continuous or column.timed:
+        return
+    grid = column.grid
+    for beyond, bound, side, most in (
+        (value < grid.low - 0.5 * grid.step, grid.low, "below", "least"),
+        (value > grid.high + 0.5 * grid.step, grid.high, "above", "most"),
+    ):
+        if beyond:
+            raise QuestionError(
+                f"column {shorten(column.name)}: {value:g} is {side} {bound:g}, the {most} it can "
+                "be; give a value that can occur, or set the bounds in the schema"
+            )
 
 
 def _lists_one_value(clause: Clause, column: ColumnSchema) -> bool:
