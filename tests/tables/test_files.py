@@ -303,3 +303,20 @@ def test_iso_dates_in_text_are_dates(tmp_path):
     assert expected[1, 1] == moment
     pieces = read_table_chunks(tmp_path / "table.csv", rows=2)
     np.testing.assert_array_equal(np.vstack([encode(p, schema) for p in pieces]), expected)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("a.csv", "x;y\n1,5;a\n"), ("a.csv", "x\ty\n1\t2\n"), ("a.tsv", "x,y\n1,2\n")],
+)
+def test_other_separators_are_named(tmp_path, name, text):
+    path = tmp_path / name
+    path.write_text(text)
+    with pytest.raises(TableFileError, match="between columns; separate them by commas"):
+        read_table(path)
+
+
+def test_the_name_of_a_single_column_may_be_quoted(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text('"x;y"\n1\n2\n')
+    assert read_table(path).columns.tolist() == ["x;y"]

@@ -30,6 +30,7 @@ from bayesspn.tables.schema import Schema
 PathLike = str | os.PathLike[str]
 
 _SEPARATORS = {".csv": ",", ".tsv": "\t"}
+_SPELLED = {",": "commas", "\t": "tabs"}
 _PARQUET = (".parquet", ".pq")
 
 #: Formats by name, for streams and for files whose ending does not tell.
@@ -338,9 +339,16 @@ class _CheckedText:
         self._pending: list[str] = []
         self._rows = csv.reader(self._lines(), delimiter=separator)
         self.header = next((row for row in self._rows if row), None)
+        line = "".join(self._pending).strip()
         self._pending.clear()
         if self.header is None:
             raise TableFileError(f"{name}: is empty; a table needs a header")
+        if len(self.header) == 1 and not line.startswith('"') and set(line) & set(";,\t|"):
+            raise TableFileError(
+                f"{name}: its header, {shorten(self.header[0])}, has no {_SPELLED[separator]} "
+                "between columns; separate them by commas, or by tabs in a .tsv file, or quote the "
+                "name if it is that of the only column"
+            )
         twice = {column for column in self.header if self.header.count(column) > 1}
         if twice:
             raise TableFileError(
