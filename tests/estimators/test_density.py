@@ -247,6 +247,12 @@ def test_ctrl_c_before_the_first_draw_stops_the_fit(people, monkeypatch):
         BayesianSPN(chains=1, burn_in=5, draws=5).fit(people)
 
 
+def test_no_rows_have_no_score(people):
+    model = BayesianSPN(**QUICK).fit(people)
+    with pytest.raises(ValueError, match="there are no rows to score"):
+        model.score(people[:0])
+
+
 @pytest.mark.parametrize("n_jobs", [0, 1.5, "x", True])
 def test_numbers_of_cores_are_checked(people, n_jobs):
     with pytest.raises(ValueError, match="n_jobs must be None, a number of cores, or -1"):

@@ -232,3 +232,9 @@ def test_times_as_targets_are_refused_in_words():
     X = pd.DataFrame({"a": np.arange(5.0)})
     with pytest.raises(ValueError, match="target 'when' holds times, not numbers"):
         SPNRegressor().fit(X, pd.Series(pd.date_range("2020", periods=5), name="when"))
+
+
+def test_words_as_targets_of_a_regression_are_refused_in_words():
+    X = pd.DataFrame({"a": np.arange(3.0)})
+    with pytest.raises(ValueError, match=r"target 'kind' does not hold numbers .*SPNClassifier"):
+        SPNRegressor().fit(X, pd.Series(["u", "v", "w"], name="kind"))

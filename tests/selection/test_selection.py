@@ -646,3 +646,9 @@ def test_selecting_needs_one_graph_and_rows_in_memory(known, tmp_path):
         BayesianSPN(graph="select").fit(tmp_path)
     with pytest.raises(ValueError, match="log_evidence is of one graph"):
         BayesianSPN(graph="select").log_evidence(TABLE)
+
+
+@pytest.mark.parametrize("values", ["a", 2])
+def test_grids_need_lists_of_values(values):
+    with pytest.raises(ValueError, match=r"grid: 'depth' needs a list of values"):
+        list_candidates((100, 5), Priors(), {"depth": values})

@@ -396,6 +396,8 @@ class BayesianSPN(Questions, DensityMixin, JointEstimator):
         True
         """
         scores = self.score_samples(X)
+        if not len(scores):
+            raise ValueError("Found array with 0 sample(s): there are no rows to score")
         if sample_weight is None:
             return float(np.mean(scores))
         weights = check_weights(sample_weight, len(scores))

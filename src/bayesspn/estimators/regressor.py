@@ -83,7 +83,15 @@ class SPNRegressor(RegressorMixin, TargetEstimator):
                 f"target {shorten(name)} holds times, not numbers; count them, in days since the "
                 "first of them, say"
             )
-        y = _check_y(y, y_numeric=True, estimator=self).astype(np.float64)
+        try:
+            y = _check_y(y, y_numeric=True, estimator=self).astype(np.float64)
+        except ValueError as error:
+            if "convert" not in str(error):
+                raise
+            raise ValueError(
+                f"target {shorten(name)} does not hold numbers ({error}); SPNClassifier learns "
+                "categories"
+            ) from None
         if not len(y):
             raise ValueError("Found array with 0 sample(s): there are no rows to learn from")
         features, target = split_schema(self, name)

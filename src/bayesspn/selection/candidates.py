@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+
 from bayesspn.graphs import RegionGraph
 from bayesspn.selection.building import Priors
 from bayesspn.selection.defaults import choose_graph, default_graphs
@@ -131,6 +133,11 @@ def _check_names(grid: Any) -> None:
         )
     if not parts:
         raise ValueError("grid is an empty list; give at least one graph, or None")
+    for name, values in ((name, values) for part in parts for name, values in part.items()):
+        if isinstance(values, str) or not isinstance(values, Sequence | np.ndarray):
+            raise ValueError(
+                f"grid: {name!r} needs a list of values, such as [0, 1], got {values!r}"
+            )
     unknown = sorted({str(name) for part in parts for name in part} - {*GRAPH, *PRIORS})
     if unknown:
         raise ValueError(
