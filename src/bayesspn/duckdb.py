@@ -26,6 +26,7 @@ from bayesspn.questions.samples import leave_holes
 from bayesspn.questions.views import View
 from bayesspn.tables import Schema, as_recorded, decode
 from bayesspn.tables.cells import shorten
+from bayesspn.tables.encoding import forget_constants
 from bayesspn.tables.schema import ColumnSchema
 from bayesspn.tables.times import time_zone
 
@@ -167,11 +168,14 @@ class _Functions:
                 parts[str(column.name)] = _durations(seconds)
         return self.view.encode(pyarrow.table(parts))
 
+    def _encode_evidence(self, row: Any) -> Array:
+        return forget_constants(self._encode(row), self.view.schema)
+
     def _logp(self, row: Any) -> Any:
-        return _doubles(score_rows(self.view.posterior, self._encode(row)))
+        return _doubles(score_rows(self.view.posterior, self._encode_evidence(row)))
 
     def _probability(self, row: Any, event: Any) -> Any:
-        values, texts = self._encode(row), event.to_pylist()
+        values, texts = self._encode_evidence(row), event.to_pylist()
         found = np.full(len(values), np.nan)
         for text in set(texts):
             if text is None:
@@ -195,7 +199,7 @@ class _Functions:
         return pyarrow.StructArray.from_arrays(columns, names)
 
     def _anomaly(self, row: Any) -> Any:
-        return _doubles(anomaly_scores(self.view, self._encode(row), draw_seed(0)))
+        return _doubles(anomaly_scores(self.view, self._encode_evidence(row), draw_seed(0)))
 
     def _sample(self, number: Any, given: Any, seed: Any) -> Any:
         import pyarrow

@@ -136,7 +136,7 @@ class Diagnosed:
         scores = None
         quantities = self._invariants()
         if X is not None:
-            each = self.posterior_.score_draws(self._whole().encode(X), DRAWN_SEED)
+            each = self.posterior_.score_draws(self._whole().encode_evidence(X), DRAWN_SEED)
             chains, length = quantities["beta"].shape
             starts = np.cumsum([0, *(len(chain) for chain in self.posterior_.draws[:-1])])
             kept = starts[:, None] + np.arange(length)

@@ -43,7 +43,7 @@ class AnomalyQuestions(Viewed):
         """
         view = self._view()
         seed = draw_seed(random_state)
-        return anomaly_scores(view, view.encode(X), seed)
+        return anomaly_scores(view, view.encode_evidence(X), seed)
 
     def rarity(self, given: Condition) -> float:
         """How unusual what is given is.

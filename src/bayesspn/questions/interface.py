@@ -81,7 +81,7 @@ class Questions(
         True
         """
         view = self._view().knowing(given)
-        values = view.encode(X)
+        values = view.encode_evidence(X)
         result = log_conditional(view, values)
         if interval is None:
             return result

@@ -77,7 +77,7 @@ def row_probabilities(
     view: View, events: Sequence[Mapping[int, ValueSet]], X: Any, interval: float | None
 ) -> Any:
     """Probability that one of several events holds, for every row; (rows,), or an Answer."""
-    return probabilities_of_rows(view, events, view.encode(X), interval)
+    return probabilities_of_rows(view, events, view.encode_evidence(X), interval)
 
 
 def probabilities_of_rows(
@@ -98,7 +98,7 @@ def row_expectations(
     view: View, positions: Sequence[int], one: bool, X: Any, interval: float | None
 ) -> Any:
     """Expected values of columns for every row: (rows,) for one column, else a frame of them."""
-    values = view.encode(X)
+    values = view.encode_evidence(X)
     answers = [_row_expectation(view, position, values, interval) for position in positions]
     if one:
         return answers[0]
@@ -149,7 +149,7 @@ def _row_expectation(view: View, position: int, values: Array, interval: float |
 def row_quantiles(view: View, position: int, levels: Array, X: Any, interval: float | None) -> Any:
     """Quantiles of a column for every row; (rows, levels), or an Answer of these."""
     column = view.schema.columns[position]
-    found = quantiles_of_rows(view, position, levels, view.encode(X), interval)
+    found = quantiles_of_rows(view, position, levels, view.encode_evidence(X), interval)
     if column.continuous and not is_exact(view, position):  # what is given stays as it is
         found = tuple(column.grid.nearest(part) for part in found)
     return _encoded_answer(found, column)

@@ -216,8 +216,12 @@ class View:
         """Encode a table of the columns asked about; absent columns are missing; (rows, all)."""
         part = encode_some(X, self.shown, self.handle_unknown)
         values = np.full((len(part), len(self.schema)), np.nan)
-        values[:, list(self.columns)] = forget_constants(part, self.shown)
+        values[:, list(self.columns)] = part
         return values
+
+    def encode_evidence(self, X: Any) -> Array:
+        """The same without cells of constant columns, which say nothing; (rows, all)."""
+        return forget_constants(self.encode(X), self.schema)
 
 
 class Viewed(ABC):
