@@ -97,7 +97,7 @@ def test_files_are_not_overwritten_unless_asked_for(run, tmp_path, known):
         ("depth=1", 2, "is not JSON"),
         ("7", 2, "is no JSON object"),
         ('{"chains": [1]}', 1, "grid has 'chains'"),
-        ('{"depth": 1}', 1, "needs to be a list"),
+        ('{"depth": 1}', 1, "needs a list"),
     ],
 )
 def test_grids_are_checked(run, grid, code, words):

@@ -439,7 +439,7 @@ def test_ctrl_c_while_fitting_leaves_other_graphs_without_leave_one_out(known, m
     [
         ({"depht": [1]}, ValueError, "grid has 'depht', but only .* depth, partitions"),
         ([{"depth": [1]}, {"burn_in": [1], "n_jobs": [2]}], ValueError, "'burn_in', 'n_jobs'"),
-        ({"depth": 1}, TypeError, "'depth' needs to be a list"),
+        ({"depth": 1}, ValueError, "'depth' needs a list"),
         ({"depth": []}, ValueError, "'depth'"),
         ("depth", TypeError, "grid must be a dict"),
         ([], ValueError, "empty list"),
