@@ -71,7 +71,7 @@ def read_text(cells: Cells) -> Cells:
             read = moments.to_numpy("datetime64[us]")
         except (ValueError, TypeError):  # no such day: it stays text
             return cells
-        values = np.full(len(levels), np.datetime64("NaT"), dtype="datetime64[us]")
+        values = np.full(len(levels), np.datetime64("NaT", "us"), dtype="datetime64[us]")
         dtype = "datetime64[us, UTC]" if zoned else "datetime64[us]"
     elif _are_marked_numbers(words):
         read = [marked_number(word) for word in words]
