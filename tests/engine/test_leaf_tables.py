@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 import pytest
 from support import GRAPHS, binary_leaves, mixed_leaves, mixed_table, prior_circuit
 
 from bayesspn.engine import features, oracle
-from bayesspn.engine.kernels.layout import LeafTables
+from bayesspn.engine.compiled import CompiledCircuit
+from bayesspn.engine.kernels.layout import LeafTables, make_workspace
 from bayesspn.engine.kernels.leaf_values import fill_dense, sum_leaves_of_row
-from bayesspn.engine.kernels.valued import Scratch, make_scratch
 from bayesspn.engine.leaf_tables import CircuitTables, tabulate
 from bayesspn.inference.circuits import predictive_circuit
 from bayesspn.inference.prior import prior_state
@@ -46,22 +45,16 @@ CIRCUITS = {
 }
 
 
-class Work(NamedTuple):
-    """As much of a work space as dense columns need: a single row at a time."""
-
-    entry_of: np.ndarray
-    dense: np.ndarray
-    scratch: Scratch
-
-
-def leaf_logs(tables: LeafTables, block: RowBlock, rows: range) -> np.ndarray:
+def leaf_logs(
+    made: CircuitTables, encoded: EncodedRows, tables: LeafTables, block: RowBlock, rows: range
+) -> np.ndarray:
     """What the tables say of rows of a block; (rows, leaf regions, width)."""
+    program = CompiledCircuit(made.circuit, encoded, made.constant.dtype.type)
     logs = np.empty((len(rows), *tables.constant.shape))
-    size = tables.dense.places.shape[1]
-    dense = np.zeros(len(tables.dense.columns) * size + WIDTH, dtype=tables.constant.dtype)
-    work = Work(np.zeros((1, 1), dtype=np.int32), dense, make_scratch(size))
+    # that of the kernels: types of this module would stay in the cache of compiled code
+    work = make_workspace(program.geometry, tables, program.plan, 0)
     for place, row in enumerate(rows):
-        fill_dense(row, 1, work, tables.dense, 1)
+        fill_dense(row, 1, work, tables.dense, work.entry_of.shape[1])
         sum_leaves_of_row(logs[place], row, 0, work, tables, block.row_start, block.row_features)
     return logs
 
@@ -69,8 +62,7 @@ def leaf_logs(tables: LeafTables, block: RowBlock, rows: range) -> np.ndarray:
 def check_rows(made: CircuitTables, rows: EncodedRows, tolerance: float) -> None:
     leaves = made.circuit.graph.leaves
     for block in rows.blocks:
-        everything = range(block.n_rows)
-        logs = leaf_logs(made.with_block(block), block, everything)
+        logs = leaf_logs(made, rows, made.with_block(block), block, range(block.n_rows))
         expected = oracle.leaf_values(made.circuit, block.values(rows.codebook))
         # log densities of −20,000 have no more digits in single precision
         digits = np.finfo(made.constant.dtype).eps
@@ -123,7 +115,7 @@ def test_some_rows_of_a_block_have_the_dense_columns_of_these_rows(first):
     made = tabulate(circuit, rows.codebook, WIDTH, np.float64)
     (block,) = rows.blocks
     some = range(first, min(first + 40, block.n_rows))
-    logs = leaf_logs(made.with_block(block), block, some)
+    logs = leaf_logs(made, rows, made.with_block(block), block, some)
     expected = oracle.leaf_values(circuit, X[some.start : some.stop])
     np.testing.assert_allclose(logs[..., : circuit.graph.leaves], expected, rtol=1e-9, atol=3e-7)
 
@@ -135,10 +127,13 @@ def test_features_that_are_not_kept_give_the_same_bits(kind, monkeypatch):
     rows = encode_rows(leaves, X)
     (block,) = rows.blocks
     made = tabulate(CIRCUITS[kind]("cross", leaves), rows.codebook, WIDTH, np.float64)
-    kept = leaf_logs(made.with_block(block), block, range(10, 60))
+    some = range(10, 60)
+    kept = leaf_logs(made, rows, made.with_block(block), block, some)
     monkeypatch.setattr(features, "_FEW_ROWS", 0)
     monkeypatch.setattr(features, "_FEW_NUMBERS", 0)
-    np.testing.assert_array_equal(leaf_logs(made.with_block(block), block, range(10, 60)), kept)
+    np.testing.assert_array_equal(
+        leaf_logs(made, rows, made.with_block(block), block, some), kept
+    )
 
 
 def test_tables_without_dense_columns_have_the_tabulated_ones_only():
@@ -150,7 +145,7 @@ def test_tables_without_dense_columns_have_the_tabulated_ones_only():
     (block,) = rows.blocks
     hidden = X.copy()
     hidden[:, rows.codebook.dense] = np.nan
-    logs = leaf_logs(made.without_dense(), block, range(block.n_rows))
+    logs = leaf_logs(made, rows, made.without_dense(), block, range(block.n_rows))
     expected = oracle.leaf_values(circuit, hidden)
     np.testing.assert_allclose(
         logs[..., : circuit.graph.leaves], expected, rtol=0, atol=PRECISION[np.float64]
@@ -165,7 +160,7 @@ def test_values_that_no_leaf_allows_have_density_zero():
     made = tabulate(circuit, rows.codebook, WIDTH, np.float64)
     check_rows(made, rows, 1e-12)
     (block,) = rows.blocks
-    logs = leaf_logs(made.with_block(block), block, range(4))
+    logs = leaf_logs(made, rows, made.with_block(block), block, range(4))
     impossible = np.isneginf(logs[..., : circuit.graph.leaves]).any(axis=(1, 2))
     assert impossible.tolist() == [False, True, True, False]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -14,21 +15,25 @@ from bayesspn.engine.features import (
     Values,
     dense_codes,
     dense_values,
+    has_few_slots,
     tabulated_codes,
     tabulated_values,
     valued_columns,
 )
-from bayesspn.engine.kernels import accumulate, valued
+from bayesspn.engine.kernels import accumulate, cell_statistics
+from bayesspn.engine.kernels.cell_statistics import FEW_SLOTS
 from bayesspn.engine.leaf_tables import CircuitTables
 from bayesspn.engine.row_sums import Address
+from bayesspn.graphs import RegionGraph
 from bayesspn.leaves.columns import Leaves
 from bayesspn.model.circuit import Circuit
 from bayesspn.numerics.threads import run_tasks
 from bayesspn.rows.codebook import Codebook
 from bayesspn.rows.encoded import RowBlock
 
-#: Fewer rows are not worth a thread.
+#: Fewer rows, or fewer statistics, are not worth a thread.
 _ROWS_PER_TASK = 1024
+_SLOTS_PER_TASK = 2**18
 
 
 class Accumulator:
@@ -52,6 +57,7 @@ class Accumulator:
         self.visits = np.zeros(nodes, dtype=np.int64)
         leaves = self.codebook.leaves
         self.totals, self._flat, self._first = _empty_totals(leaves, nodes)
+        self._turns = _visiting_turns(self.graph)
         self.missing = [
             np.zeros((len(group) if group.family.one_hot else 0, nodes), dtype=np.int32)
             for group in leaves.groups
@@ -93,9 +99,11 @@ class Accumulator:
     ) -> None:
         """Add the cells of columns that are not plain categories, to families that are drawn."""
         groups, positions = columns.members
-        first = self._first[groups] + positions * columns.n_slots * len(self.visits)
+        few = columns.few_slots
+        each = np.where(few, FEW_SLOTS, columns.n_slots) * len(self.visits)
+        first = self._first[groups] + positions * each
         run_tasks(
-            valued.add_statistics,
+            cell_statistics.add_statistics,
             len(columns.columns) if block.n_rows >= _ROWS_PER_TASK else 1,
             columns.columns,
             codes,
@@ -106,10 +114,12 @@ class Accumulator:
             *forms,
             values.scaled,
             first,
+            few,
             self._flat,
             leaf_nodes,
             len(self.visits),
             self.leaf_regions,
+            self._turns,
             block.copy_start,
             block.copy_ids,
             visits,
@@ -168,7 +178,9 @@ class Accumulator:
     def finish(self) -> list[NDArray[np.int64]]:
         """Add what the reference codes, which blocks leave out, contribute."""
         for g, group in enumerate(self.codebook.leaves.groups):
-            if group.family.one_hot:
+            if has_few_slots(group):
+                self._part_slots(g)
+            elif group.family.one_hot:
                 self._add_references(g, np.flatnonzero(~self.mixed[group.columns]))
                 owned = np.flatnonzero(self.mixed[group.columns])
                 if owned.size:  # a categorical family among others
@@ -176,6 +188,13 @@ class Accumulator:
                     wide = self._flat[self._first[g] : self._first[g] + size]
                     self.totals[g][owned] = wide.reshape(self.totals[g].shape)[owned]
         return self.totals
+
+    def _part_slots(self, g: int) -> None:
+        members, _, nodes = self.totals[g].shape
+        together = self._flat[self._first[g] :][: members * nodes * FEW_SLOTS]
+        most = together.size // _SLOTS_PER_TASK
+        shape = (members, nodes, FEW_SLOTS)
+        run_tasks(cell_statistics.part_slots, most, together.reshape(shape), self.totals[g])
 
     def _add_references(self, g: int, members: NDArray[np.int64]) -> None:
         group = self.codebook.leaves.groups[g]
@@ -198,13 +217,15 @@ def _empty_totals(
 ) -> tuple[list[NDArray[Any]], NDArray[np.int64], IntArray]:
     """Totals (g, slots, leaf nodes) of every group, and those in 64 bits as one flat array.
 
-    Categories of plain columns are counted in 32 bits. Groups of other families are views of the
-    flat array; so are categorical families of mixed columns until all rows are added.
+    Categories of plain columns are counted in 32 bits. Of families with few slots, and of
+    categorical families of mixed columns, the flat array holds the totals until all rows are added;
+    other groups are views of it.
     """
     sizes = []
     for g, group in enumerate(leaves.groups):
+        slots = FEW_SLOTS if has_few_slots(group) else group.n_slots
         needed = not group.family.one_hot or leaves.mixed_members[g].size
-        sizes.append(len(group) * group.n_slots * nodes if needed else 0)
+        sizes.append(len(group) * slots * nodes if needed else 0)
     first = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     flat = np.zeros(first[-1], dtype=np.int64)
     totals: list[NDArray[Any]] = []
@@ -212,6 +233,18 @@ def _empty_totals(
         shape = (len(group), group.n_slots, nodes)
         if group.family.one_hot:
             totals.append(np.zeros(shape, dtype=np.int32))
+        elif has_few_slots(group):
+            totals.append(np.empty(shape, dtype=np.int64))
         else:
             totals.append(flat[first[g] : first[g + 1]].reshape(shape))
     return totals, flat, first[:-1]
+
+
+@lru_cache(maxsize=64)
+def _visiting_turns(graph: RegionGraph) -> NDArray[np.int32]:
+    """Which of the leaves that a tree visits is of a leaf region; shape (leaf regions,)."""
+    turns = np.zeros(1, dtype=np.int32)
+    for branching in graph.branching:  # children of a region's partitions come in the same order
+        among = np.arange(graph.children, dtype=np.int32)
+        turns = np.add.outer(np.repeat(graph.children * turns, branching), among).ravel()
+    return turns.astype(np.int32)

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayesspn.arrays import Array, IntArray
+from bayesspn.engine.kernels.cell_statistics import FEW_SLOTS
 from bayesspn.engine.kernels.valued import (
     BETA,
     BINOMIAL,
@@ -30,7 +31,7 @@ from bayesspn.engine.kernels.valued import (
 )
 from bayesspn.engine.kernels.vectors import LANES
 from bayesspn.leaves import conjugate
-from bayesspn.leaves.columns import Leaves
+from bayesspn.leaves.columns import LeafGroup, Leaves
 from bayesspn.leaves.densities import DrawnLeaves, LeafDensities, PredictiveLeaves
 from bayesspn.numerics.special_functions import log_gamma, log_gammainc
 from bayesspn.rows.codebook import Codebook
@@ -174,13 +175,19 @@ class ValuedColumns:
         """Integer slots of every member; shape (members,)."""
         return np.array([self.leaves.groups[g].n_slots for g in self.members[0]], dtype=np.int64)
 
+    @cached_property
+    def few_slots(self) -> NDArray[np.bool_]:
+        """Whether the slots of a member lie side by side; shape (members,)."""
+        return np.array([has_few_slots(self.leaves.groups[g]) for g in self.members[0]], dtype=bool)
+
     def values(self, codebook: Codebook, each: list[Array]) -> Values:
         """Features of values, an array for each column."""
         first = np.concatenate([[0], np.cumsum([len(cells) for cells in each])]).astype(np.int64)
         families = max(np.diff(self.first_member), default=0)
         features = np.full((families, first[-1], 1 + self.n_statistics), 0.0)
         features[:, :, 0] = -np.inf
-        scaled = np.zeros((families, first[-1], max(self.n_slots, default=0)), dtype=np.int64)
+        most = max((FEW_SLOTS, *self.n_slots))
+        scaled = np.zeros((families, first[-1], most), dtype=np.int64)
         spans = np.zeros((families, first[-1], 4), dtype=np.int32)
         for k, (d, cells) in enumerate(zip(self.columns, each, strict=True)):
             here = slice(first[k], first[k + 1])
@@ -270,6 +277,11 @@ class ValuedColumns:
         columns = np.repeat(np.arange(len(self.columns)), np.diff(self.first_member))
         index = chosen[columns, :most][:, None]
         return np.take_along_axis(parameters, index, axis=2), places
+
+
+def has_few_slots(group: LeafGroup) -> bool:
+    """Whether kernels add up the slots of a leaf side by side."""
+    return not group.family.one_hot and group.n_slots <= FEW_SLOTS
 
 
 def _find_spans(cells: NDArray[Any]) -> IntArray:

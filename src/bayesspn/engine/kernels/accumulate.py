@@ -7,6 +7,8 @@ from typing import NamedTuple
 import numba as nb
 import numpy as np
 
+from bayesspn.engine.kernels import vectors as vec
+
 
 class Visits(NamedTuple):
     """Which leaves the copies of every row visit, and how often.
@@ -74,10 +76,10 @@ def count_categories(
             target = totals[member, code] if code < codes else missing[member]
             if several:
                 for k in range(first[row], first[row] + count[row]):
-                    target[nodes[k]] += times[k]
+                    target[np.uint32(vec.get(nodes, k))] += vec.get(times, k)
             else:
                 for k in range(first[row], first[row] + count[row]):
-                    target[nodes[k]] += 1
+                    target[np.uint32(vec.get(nodes, k))] += 1
 
 
 @nb.njit(cache=True, nogil=True, error_model="numpy")
@@ -95,47 +97,3 @@ def add_references(task, tasks, totals, missing, visits, references):
             if code != reference:
                 for node in range(nodes):
                     target[node] -= totals[member, code, node]
-
-
-@nb.njit(cache=True, nogil=True, error_model="numpy")
-def add_statistics(totals, rows, statistics, visits):
-    """Add the statistics of the k-th listed row to the leaves its copies visit.
-
-    ``totals`` (slots, leaf nodes), ``rows`` (cells,), ``statistics`` (cells, slots).
-    """
-    first, count = visits.first, visits.count
-    nodes, times = visits.nodes, visits.times
-    several = times.shape[0] > 0
-    for cell in range(rows.shape[0]):
-        row = rows[cell]
-        for k in range(first[row], first[row] + count[row]):
-            repeated = times[k] if several else 1
-            for slot in range(statistics.shape[1]):
-                totals[slot, nodes[k]] += repeated * statistics[cell, slot]
-
-
-@nb.njit(cache=True, nogil=True, error_model="numpy")
-def count_family_categories(totals, number, choice, codes, categories, copy_start, leaf_nodes):
-    """Count the categories of the cells that a categorical model owns.
-
-    ``totals`` (categories, leaf nodes), ``codes`` (rows,), ``categories`` (codes,).
-    """
-    for row in range(codes.shape[0]):
-        for copy in range(copy_start[row], copy_start[row + 1]):
-            if choice[copy] == number:
-                for leaf in range(leaf_nodes.shape[1]):
-                    totals[categories[codes[row]], leaf_nodes[copy, leaf]] += 1
-
-
-@nb.njit(cache=True, nogil=True, error_model="numpy")
-def add_family_statistics(totals, number, choice, codes, statistics, copy_start, leaf_nodes):
-    """Add the statistics of the cells that a likelihood family owns.
-
-    ``totals`` (slots, leaf nodes), ``codes`` (rows,), ``statistics`` (codes, slots).
-    """
-    for row in range(codes.shape[0]):
-        for copy in range(copy_start[row], copy_start[row + 1]):
-            if choice[copy] == number:
-                for leaf in range(leaf_nodes.shape[1]):
-                    for slot in range(statistics.shape[1]):
-                        totals[slot, leaf_nodes[copy, leaf]] += statistics[codes[row], slot]

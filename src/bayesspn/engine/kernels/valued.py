@@ -1,4 +1,4 @@
-"""Columns whose leaves are not plain categories: log densities of values, and their statistics.
+"""Columns whose leaves are not plain categories: log densities of values.
 
 A leaf of such a column is a mixture over likelihood families. Every (column, family) pair is a
 *member*, of one of the forms below, with an array of parameters (parameters, paths × leaves): the
@@ -32,7 +32,6 @@ import numpy as np
 from bayesspn.engine.kernels import vectors as vec
 from bayesspn.engine.kernels.powers import exp2
 from bayesspn.engine.kernels.vectors import LANES
-from bayesspn.numerics.random_numbers import fill_uniforms
 from bayesspn.numerics.special_functions import (
     log_gamma_scalar,
     log_gammainc_scalar,
@@ -40,9 +39,6 @@ from bayesspn.numerics.special_functions import (
 )
 
 NATURAL, LINEAR, QUADRATIC, STUDENT, LOMAX, NEGATIVE, BETA, BINOMIAL = 0, 1, 2, 3, 4, 5, 6, 7
-
-#: Copies of rows whose uniforms are drawn together.
-_COPIES = 256
 
 _LOG2E = 1.4426950408889634
 _TWO_LOG2E = 2.885390081777927
@@ -265,7 +261,7 @@ def fill_column(
     scratch : Scratch
     out : array of shape (elements,)
         Receives the result from ``at`` on, paths × leaves elements for every value: 0 for missing
-        values, −inf off all supports.
+        values, −inf off all supports. In single precision there is room for another vector.
     """
     total, other, inner, logs = scratch.total, scratch.other, scratch.inner, scratch.logs
     gap, quick = scratch.gap, scratch.quick
@@ -273,12 +269,22 @@ def fill_column(
     vectors = single.shape[0] > 0
     for member in range(first, last):
         vectors &= forms[member] == QUADRATIC or forms[member] == LINEAR
+    in_place = vectors and leaves == size
+    for i in range(leaves):
+        in_place &= places[i] == i
     for value in range(first_value, first_value + count):
         if np.isnan(features[0, value, 0]):
             for i in range(leaves):
                 out[at + i] = 0.0
+        elif in_place:
+            # full vectors may reach into the next value's elements, which are written after them
+            _fill_vectors(
+                out, at, single, forms, features, spans, first, last, value, power, padded
+            )
         elif vectors:
-            _fill_vectors(quick, single, forms, features, spans, first, last, value, power, padded)
+            _fill_vectors(
+                quick, 0, single, forms, features, spans, first, last, value, power, padded
+            )
             for i in range(leaves):
                 out[at + i] = quick[places[i]]
         else:
@@ -320,8 +326,11 @@ def fill_tabulated(
 
 
 @nb.njit(cache=True, forceinline=True, error_model="numpy")
-def _fill_vectors(out, single, forms, features, spans, first, last, value, power, padded):
-    """A value's log density under mixtures of linear and quadratic forms, in single precision."""
+def _fill_vectors(out, to, single, forms, features, spans, first, last, value, power, padded):
+    """A value's log density under mixtures of linear and quadratic forms, in single precision.
+
+    Full vectors are written to ``out`` from element ``to`` on.
+    """
     width = single.shape[1]
     for strip in range(0, padded, LANES):
         total = vec.splat(np.float32(-1e30))
@@ -349,153 +358,4 @@ def _fill_vectors(out, single, forms, features, spans, first, last, value, power
                 # −|a − b| is a + b − 2 max(a, b), whose rounding does not matter here
                 gap = vec.subtract(vec.subtract(both, larger), larger)
                 total = vec.add(larger, _log2_one_plus(exp2(gap)))
-        vec.store(out, strip, total)
-
-
-@nb.njit(cache=True, forceinline=True, error_model="numpy")
-def choose_family(logs, families, u):
-    """Draw a family in proportion to 2^logs."""
-    if families == 2 and logs[0] > -np.inf:
-        return 0 if u < 1.0 / (1.0 + np.exp2(logs[1] - logs[0])) else 1
-    largest = -np.inf
-    for m in range(families):
-        largest = max(largest, logs[m])
-    total = 0.0
-    for m in range(families):
-        logs[m] = np.exp2(logs[m] - largest)
-        total += logs[m]
-    u *= total
-    chosen = 0
-    for m in range(families):
-        if logs[m] > 0.0:
-            chosen = m
-            if u < logs[m]:
-                break
-            u -= logs[m]
-    return chosen
-
-
-@nb.njit(cache=True, nogil=True, error_model="numpy")
-def add_statistics(
-    task, tasks, columns, codes, first_value, first_member, features, spans, forms, parameters,
-    power, places, leaves, scaled, first_total, totals, leaf_nodes, n_nodes, leaf_regions,
-    copy_start, copy_ids, visits, key, sweep, first_slot,
-):  # fmt: skip
-    """Draw the families of mixed columns' cells, and add cells to the leaves their rows visit.
-
-    Parameters
-    ----------
-    task, tasks : int
-        Of so many tasks, which run side by side and share the columns, this one.
-    columns : int64 array of shape (columns,)
-        Numbers of the columns in the table, ascending.
-    codes : int32 array of shape (columns, rows)
-        Values of the block's rows, counted within the column; −1 where missing.
-    scaled : int64 array of shape (families, values, slots)
-        Integer statistics.
-    first_total : int64 array of shape (members,)
-        Where the totals (slots, leaf nodes) of a member begin.
-    totals : int64 array
-        Added to.
-    leaf_nodes : int32 array of shape (copies, visited leaves)
-    n_nodes : int
-        Leaf nodes of all regions.
-    leaf_regions : int32 array of shape (columns of the table, paths)
-    visits : Visits
-        What the copies of every row visit, for columns with one family.
-    first_slot : int
-        Slot of the first column's uniform.
-
-    The rest is as in `fill_column`.
-    """
-    wanted = columns.shape[0]
-    begin, end = task * wanted // tasks, (task + 1) * wanted // tasks
-    if begin == end:
-        return
-    rows = copy_start.shape[0] - 1
-    place = np.empty(n_nodes, dtype=np.int32)
-    logs = np.empty(features.shape[0])
-    first_uniform = first_slot + columns[begin]
-    uniforms = np.empty((_COPIES, columns[end - 1] - columns[begin] + 1))
-    mixed = first_member[end] - first_member[begin] > end - begin
-    first = 0
-    while first < rows:
-        # rows with as many copies as uniforms are drawn together, neighbouring columns' at once
-        last = first + 1
-        while last < rows and copy_start[last + 1] - copy_start[first] <= _COPIES:
-            last += 1
-        start = copy_start[first]
-        if mixed:
-            for copy in range(start, min(copy_start[last], start + _COPIES)):
-                fill_uniforms(
-                    uniforms[copy - start], copy_ids[copy], sweep, key[0], key[1], first_uniform,
-                    first_uniform + uniforms.shape[1],
-                )  # fmt: skip
-        for k in range(begin, end):
-            member, families = first_member[k], first_member[k + 1] - first_member[k]
-            if families == 1:
-                _add_alone(
-                    codes[k], first, last, first_value[k], scaled[0], spans[0],
-                    first_total[member], totals, n_nodes, visits,
-                )  # fmt: skip
-                continue
-            _find_places(place, leaf_regions[columns[k]], leaves)
-            at_uniform = columns[k] - columns[begin]
-            for row in range(first, last):
-                if codes[k, row] < 0:
-                    continue
-                value = first_value[k] + codes[k, row]
-                for copy in range(copy_start[row], copy_start[row + 1]):
-                    if copy - start >= _COPIES:  # a row with more copies than are drawn together
-                        slot = first_slot + columns[k]
-                        fill_uniforms(
-                            logs[:1], copy_ids[copy], sweep, key[0], key[1], slot, slot + 1
-                        )
-                        u = logs[0]
-                    else:
-                        u = uniforms[copy - start, at_uniform]
-                    at = np.int32(-1)
-                    for visited in range(leaf_nodes.shape[1]):
-                        at = max(at, place[leaf_nodes[copy, visited]])
-                    at = places[k, at]
-                    for m in range(families):
-                        log = parameters[member + m, 0, at] + power * features[m, value, 0]
-                        if forms[member + m] == QUADRATIC:
-                            distance = features[m, value, 1] - parameters[member + m, 1, at]
-                            log -= parameters[member + m, 2, at] * distance * distance
-                        else:
-                            for t in range(spans[m, value, 0], spans[m, value, 1]):
-                                log += features[m, value, t] * parameters[member + m, t, at]
-                        logs[m] = log
-                    m = choose_family(logs, families, u)
-                    base = first_total[member + m]
-                    begun, ended = spans[m, value, 2], spans[m, value, 3]
-                    for visited in range(leaf_nodes.shape[1]):
-                        node = base + leaf_nodes[copy, visited]
-                        for slot in range(begun, ended):
-                            totals[node + slot * n_nodes] += scaled[m, value, slot]
-        first = last
-
-
-@nb.njit(cache=True, forceinline=True, error_model="numpy")
-def _find_places(place, leaf_regions, leaves):
-    """Path · leaves + leaf of the leaf nodes that have a column in their scope, −1 elsewhere."""
-    place[:] = -1
-    for path in range(leaf_regions.shape[0]):
-        for leaf in range(leaves):
-            place[leaf_regions[path] * leaves + leaf] = path * leaves + leaf
-
-
-@nb.njit(cache=True, nogil=True, error_model="numpy")
-def _add_alone(codes, first, last, first_value, scaled, spans, base, totals, n_nodes, visits):
-    """Add the cells of a column with one family."""
-    several = visits.times.shape[0] > 0
-    for row in range(first, last):
-        if codes[row] < 0:
-            continue
-        value = first_value + codes[row]
-        for visit in range(visits.first[row], visits.first[row] + visits.count[row]):
-            times = visits.times[visit] if several else 1
-            for slot in range(spans[value, 2], spans[value, 3]):
-                node = base + slot * n_nodes + visits.nodes[visit]
-                totals[node] += times * scaled[value, slot]
+        vec.store(out, to + strip, total)

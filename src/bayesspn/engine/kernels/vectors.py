@@ -107,6 +107,23 @@ def _leaf_vectors(context, builder, signature, arguments):
 
 
 @intrinsic
+def add_four(typing_context, target, at, source, start):
+    """Add four whole numbers of ``source`` from ``start`` on to those of ``target`` from ``at``."""
+
+    def generate(context, builder, signature, arguments):
+        pointer = ir.VectorType(ir.IntType(64), 4).as_pointer()
+        data, place, other, first = arguments
+        place = _pointer(context, builder, signature.args[0], data, place)
+        first = _pointer(context, builder, signature.args[2], other, first)
+        place, first = builder.bitcast(place, pointer), builder.bitcast(first, pointer)
+        total = builder.add(builder.load(place, align=8), builder.load(first, align=8))
+        builder.store(total, place, align=8)
+        return context.get_dummy_value()
+
+    return types.none(target, types.intp, source, types.intp), generate
+
+
+@intrinsic
 def add_leaves(typing_context, target, at, source, start):
     """Add LANES elements of ``source`` from ``start`` on to those of ``target`` from ``at``."""
 
