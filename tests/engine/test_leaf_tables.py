@@ -131,9 +131,7 @@ def test_features_that_are_not_kept_give_the_same_bits(kind, monkeypatch):
     kept = leaf_logs(made, rows, made.with_block(block), block, some)
     monkeypatch.setattr(features, "_FEW_ROWS", 0)
     monkeypatch.setattr(features, "_FEW_NUMBERS", 0)
-    np.testing.assert_array_equal(
-        leaf_logs(made, rows, made.with_block(block), block, some), kept
-    )
+    np.testing.assert_array_equal(leaf_logs(made, rows, made.with_block(block), block, some), kept)
 
 
 def test_tables_without_dense_columns_have_the_tabulated_ones_only():

@@ -85,7 +85,7 @@ def test_a_limit_that_is_too_short_to_compare_graphs():
     assert 0.2 < estimate_race(default_graphs(200, 300), wide.astype(float)) < 1.0
     # the quickest graphs are compared where there is no time for all of them
     some = BayesianSPN(time_limit=3.0, random_state=0).fit(wide)
-    assert 2 <= len(some.comparison_) <= 2 * len(default_graphs(200, 300))
+    assert 2 <= len(some.comparison_) <= len(default_graphs(200, 300))
 
 
 def test_a_warm_up_keeps_to_its_share_of_a_limit(fitted):
@@ -113,7 +113,7 @@ def test_short_fits_neither_compare_graphs_nor_try_starts_for_long():
 
 
 def test_a_burn_in_of_open_length_ends_when_chains_no_longer_climb(fitted, table, monkeypatch):
-    assert fitted.plan_.burn_in in (100, 200, 400, 800, 1_000)
+    assert fitted.plan_.burn_in in (50, 100, 200, 400)
     assert fitted.trace_.shape == (8, fitted.plan_.burn_in + 12 * 4)
     monkeypatch.setattr(fitting, "still_climbing", lambda traces: traces.shape[1] < 400)
     longer = BayesianSPN(graph=GRAPH, chains=2, draws=2, thin=1, random_state=0).fit(table)

@@ -93,6 +93,20 @@ def test_bounds_hold_everything_beyond():
     assert grid.holding(-4.0, 2.0).low == -4.0
 
 
+def test_scales_that_were_cut_off_end_there():
+    rng = np.random.default_rng(0)
+    shares = np.round(rng.normal(350.0, 60.0, 500), 2)
+    cut = grid_of(np.minimum(shares, 396.9))
+    assert cut.high == 396.9
+    incomes = rng.lognormal(3.0, 1.0, 500)  # of which hardly any recurs
+    assert grid_of(np.clip(incomes, 5.0, 60.0)).high == 60.0
+    assert grid_of(np.clip(incomes, 5.0, 60.0)).low == 5.0
+    # neither are those that thin out, nor those that recur all over
+    assert grid_of(shares).high == grid_of(incomes).high == np.inf
+    assert grid_of(np.round(rng.normal(50.0, 10.0, 2_000))).high == np.inf
+    assert grid_of(rng.poisson(30.0, 5_000).astype(float)).high == np.inf
+
+
 def test_few_values_end_where_they_are_common():
     ratings = grid_of(np.repeat([1.0, 2.0, 3.0, 4.0, 5.0], [1, 5, 20, 70, 90]), step=1.0)
     assert (ratings.low, ratings.high) == (1.0, 5.0)

@@ -1,4 +1,4 @@
-"""Graphs and starts that compete on rows held out."""
+"""Graphs that compete on rows held out."""
 
 import time
 from typing import NamedTuple
@@ -9,7 +9,6 @@ import pytest
 
 from bayesspn import BayesianSPN, FitPlan, RegionGraph, SPNRegressor
 from bayesspn.estimators import starting
-from bayesspn.inference.starts.choices import START_NAMES
 from bayesspn.selection import race
 from bayesspn.selection.building import Priors
 from bayesspn.selection.defaults import default_graphs
@@ -37,9 +36,7 @@ def test_the_graph_that_can_represent_the_table_wins():
     assert found.table["graph"].iloc[0] == found.graph
     assert found.table["score"].iloc[0] > found.table["score"].iloc[-1] + 0.3
     assert found.table["behind"].iloc[0] == 0
-    assert set(found.table["start"]) == {"spread", "clustered"}
-    assert len(found.table) == 4
-    assert found.table["sweeps"].tolist() == [30, 30, 10, 10]  # two of a graph need no more
+    assert found.table["sweeps"].tolist() == [10, 10]  # one that is left needs no more
 
 
 def test_a_race_depends_on_the_seed_alone():
@@ -62,12 +59,13 @@ def test_no_comparison_is_begun_after_the_time():
     found = run(graphs=(large, small), seconds=0.0)
     assert found.table["sweeps"].tolist() == [race.STOPS[0]] * 2
     assert set(found.table["graph"]) == {small, large}
-    assert set(found.table["start"]) == {START_NAMES[0]}
-    assert len(run(graphs=(large, small), seconds=60.0).table) == 4
+    third = RegionGraph(2, (2, 1), sums=4, leaves=4)
+    assert len(run(graphs=(large, small, third), seconds=0.0).table) == 2
+    assert len(run(graphs=(large, small, third), seconds=60.0).table) == 3
 
 
 class Lane(NamedTuple):
-    start: str
+    name: str
     scores: np.ndarray
 
 
@@ -75,21 +73,20 @@ class Lane(NamedTuple):
 def test_graphs_that_are_slow_must_be_better(ahead, first):
     """By 0.0025 nats a cell, and as many times more as they are too slow."""
     lanes = [Lane("quick", np.full(5, -3.0)), Lane("slow", np.full(5, -3.0 + ahead))]
-    assert race._rank(lanes, [200.0, 50.0], 100)[0].start == first
-    assert race._rank(lanes, None, 100)[0].start == ("slow" if ahead else "quick")
+    assert race._rank(lanes, [200.0, 50.0], 100)[0].name == first
+    assert race._rank(lanes, None, 100)[0].name == ("slow" if ahead else "quick")
 
 
 def test_chains_try_every_start():
-    """A few sweeps of some rows cannot rule one out."""
-    found = run(stops=(3,))
-    assert found.starts[0] == found.table["start"].iloc[0]
-    assert sorted(found.starts) == ["clustered", "spread"]
+    """No start is the best on every table."""
+    model = BayesianSPN(chains=2, burn_in="auto", draws=2, random_state=0).fit(two_groups(60))
+    assert model.plan_.warm_up.starts == ("clustered", "spread")
 
 
 def test_the_pace_is_that_of_sweeps(monkeypatch):
     """Not of starts, of which a chain has one."""
     schema, values, _ = encode_table(two_groups(60), None)
-    lanes = [race._Lane(RegionGraph(1, 2, leaves=3), "spread")]
+    lanes = [race._Lane(RegionGraph(1, 2, leaves=3))]
     race._divide(lanes, schema, values, Priors(), seed=0)
     start = race.start_state
 
@@ -99,7 +96,7 @@ def test_the_pace_is_that_of_sweeps(monkeypatch):
 
     monkeypatch.setattr(race, "start_state", slow)
     begun = time.perf_counter()
-    run = race._advance_run(lanes[0].runs[0], "spread", 0, 2, None)
+    run = race._advance_run(lanes[0].runs[0], 0, 2, None)
     assert run.seconds < time.perf_counter() - begun - 0.4
 
 

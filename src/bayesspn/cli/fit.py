@@ -128,7 +128,7 @@ def fit(
     jobs: Annotated[
         int | None,
         typer.Option(
-            metavar="N", help="Cores to use; -1 means all.", show_default="1 chain at a time"
+            metavar="N", help="Cores to use, for so many chains side by side.", show_default="all"
         ),
     ] = None,
     checkpoint: CheckpointOption = None,

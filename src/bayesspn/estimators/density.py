@@ -80,7 +80,9 @@ class BayesianSPN(Questions, DensityMixin, JointEstimator):
         When learning with a ``schema``, categories that it lacks are always refused.
     n_jobs : int, default=None
         Cores to use, as joblib counts them: so many chains run side by side, in threads of this
-        process. By default one after the other, each on all cores. The draws do not depend on it.
+        process. By default all that compiled code may use (``NUMBA_NUM_THREADS`` in the
+        environment limits these), or those of a `joblib.parallel_config`; one for a table of less
+        than 1,500 cells. The draws do not depend on it.
     random_state : int, RandomState or None, default=None
         An int makes fits reproducible.
     progress : bool, default=False
@@ -106,8 +108,8 @@ class BayesianSPN(Questions, DensityMixin, JointEstimator):
     graph_ : RegionGraph
         The region graph.
     comparison_ : DataFrame
-        With ``graph="auto"``, the graphs and starts that were compared, best first: ``score`` is
-        the mean log density of rows held out. Files do not keep it.
+        With ``graph="auto"``, the graphs that were compared, best first: ``score`` is the mean log
+        density of rows held out. Files do not keep it.
     plan_ : FitPlan
         Graph, starts, chains, sweeps, draws and seed of the fit, to be given back as ``plan``.
     interrupted_ : bool

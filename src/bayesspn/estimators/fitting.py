@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from joblib import delayed, effective_n_jobs
+from joblib import delayed
 from tqdm.auto import tqdm
 
 from bayesspn.arrays import Array
@@ -106,7 +106,8 @@ def sample_chains(
     warm: WarmUp,
     lengths: Callable[[Pace | None], Lengths],
     store: Checkpoint,
-    n_jobs: int | None,
+    cores: int,
+    in_turn: bool = False,
     progress: bool,
     temperatures: int = 1,
     states: Sequence[State] = (),
@@ -114,7 +115,7 @@ def sample_chains(
 ) -> Sampled:
     """Start chains, or take them from a checkpoint, and run each through burn-in and draws.
 
-    The draws depend neither on ``n_jobs`` nor on how often the run was stopped and taken up again.
+    The draws depend neither on ``cores`` nor on how often the run was stopped and taken up again.
     Ctrl-C ends all chains early: with those draws that all of them have, or, in a burn-in of open
     length, with the state that each has come to.
 
@@ -129,7 +130,10 @@ def sample_chains(
     lengths : callable
         How far chains go, given the pace of this machine, None if time does not matter.
     store : Checkpoint
-    n_jobs : int or None
+    cores : int
+        To use; so many chains run side by side.
+    in_turn : bool, default=False
+        Whether one chain runs after the other, since its rows are held by workers.
     progress : bool
     temperatures : int, default=1
     states : sequence of State, default=()
@@ -137,21 +141,22 @@ def sample_chains(
     clock : Clock, default=None
     """
     check_rows(model, rows)
-    starting = _Starting(model, as_shards(rows), seed, warm, temperatures, n_jobs)
-    run = _Run(starting, rows, progress, store, clock)
+    starting = _Starting(model, as_shards(rows), seed, warm, temperatures, cores)
+    run = _Run(starting, rows, progress, store, clock, 1 if in_turn else cores)
     chains, planned, burn_in = store.resume(model, seed)
     if chains is None:
         if states:
             planned = lengths(None)
             chains = [starting.chain(n, state) for n, state in enumerate(states)]
+        elif clock is None:
+            planned = lengths(None)
+            chains = starting.warm_up(range(planned.chains))
         else:
             begun = time.monotonic()
             chains = starting.warm_up(range(1))
-            warmed = time.monotonic() - begun
-            pace = None if clock is None else Pace(warmed, starting.time_sweep(chains[0]))
-            planned = lengths(pace)
+            run.pace = Pace(time.monotonic() - begun, starting.time_sweep(chains[0]))
+            planned = lengths(run.pace)
             chains += starting.warm_up(range(1, planned.chains))
-            run.pace = pace
         store.plan = planned
     assert planned is not None
     # more draws continue the chains of a checkpoint, fewer are the first of those there
@@ -167,7 +172,7 @@ class _Starting(NamedTuple):
     seed: int
     warm: WarmUp
     temperatures: int
-    n_jobs: int | None
+    cores: int
 
     def chain(self, number: int, state: State) -> Chain:
         """The chain that begins in a state."""
@@ -178,7 +183,7 @@ class _Starting(NamedTuple):
         tasks = [
             delayed(warm_up)(Key(self.seed, n), self.model, self.shards, self.warm) for n in numbers
         ]
-        states = run_side_by_side(tasks, self.n_jobs) if tasks else []
+        states = run_side_by_side(tasks, self.cores) if tasks else []
         return [self.chain(n, state) for n, state in zip(numbers, states, strict=True)]
 
     def time_sweep(self, chain: Chain) -> float:
@@ -201,9 +206,10 @@ class _Run:
         progress: bool,
         store: Checkpoint,
         clock: Clock | None,
+        jobs: int,
     ) -> None:
         self.starting, self.rows, self.store, self.clock = starting, rows, store, clock
-        self.jobs = effective_n_jobs(starting.n_jobs)
+        self.jobs = jobs
         self.progress = progress
         self.pace: Pace | None = None
         self.begun = time.monotonic()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import os
 import warnings
 from collections.abc import Sequence
@@ -42,7 +43,9 @@ from bayesspn.leaves.columns import Leaves, continue_column, widen_ranges
 from bayesspn.model.generative import Model
 from bayesspn.numerics.checks import levels_to_user
 from bayesspn.numerics.interrupts import put_off_interrupts
+from bayesspn.numerics.parallel import count_cores
 from bayesspn.numerics.random_numbers import LARGEST_SEED, draw_seed
+from bayesspn.numerics.threads import limited_threads
 from bayesspn.prediction.censored_columns import reach_quantiles
 from bayesspn.prediction.censored_rows import CensoredRows
 from bayesspn.prediction.posterior import Posterior, merge_chains
@@ -171,6 +174,7 @@ class JointEstimator(Diagnosed, BaseEstimator):
                 stacklevel=levels_to_user(),
             )
         clock = start_clock(self.time_limit) if self.plan is None else None
+        cores = count_cores(self.n_jobs, math.prod(table.shape))
         seed = draw_seed(self.random_state) if self.plan is None else self.plan.seed
         # finds out first whether the checkpoint can be written
         saved = saved_start(self.checkpoint)
@@ -180,7 +184,8 @@ class JointEstimator(Diagnosed, BaseEstimator):
             graph, warm = saved
         else:
             with put_off_interrupts():
-                graph, warm, found = find_start(self, table, self._lengths_given(), seed, clock)
+                given = self._lengths_given()
+                graph, warm, found = find_start(self, table, given, seed, clock, cores)
             self.__dict__.update(found)
         priors = Priors.of(self)
         leaves = describe_columns(table.schema, table.sample, priors.fixed_gamma, table.recorded)
@@ -188,8 +193,11 @@ class JointEstimator(Diagnosed, BaseEstimator):
         rows = table.encode(model.leaves)
         cost = estimate_seconds(model, table.shape[0], table.sample)
         if clock is not None and saved is None:
-            warm = fit_warm_up(warm, model, rows, seed, clock, self.chains)
-        self._sample(model, rows, seed, warm, cost, clock=clock, checkpoint=self.checkpoint)
+            with limited_threads(cores):
+                warm = fit_warm_up(warm, model, rows, seed, clock, self.chains)
+        self._sample(
+            model, rows, seed, warm, cost, cores=cores, clock=clock, checkpoint=self.checkpoint
+        )
         self.graph_ = graph
         self.schema_ = with_grids(table.schema, model.leaves)
         self._library = table.library  # of the tables that are given back
@@ -262,7 +270,8 @@ class JointEstimator(Diagnosed, BaseEstimator):
         seed = draw_seed(self.random_state) + generation * (LARGEST_SEED + 1)
         cost = estimate_seconds(model, table.shape[0], table.sample)
         clock = start_clock(self.time_limit)
-        self._sample(model, rows, seed, WarmUp(), cost, clock=clock, states=states)
+        cores = count_cores(self.n_jobs, math.prod(table.shape))
+        self._sample(model, rows, seed, WarmUp(), cost, cores=cores, clock=clock, states=states)
         self.schema_ = with_grids(table.schema, model.leaves)
         self._generation = generation
 
@@ -274,6 +283,7 @@ class JointEstimator(Diagnosed, BaseEstimator):
         warm: WarmUp,
         cost: float,
         *,
+        cores: int,
         clock: Clock | None,
         states: Sequence[State] = (),
         checkpoint: str | os.PathLike[str] | None = None,
@@ -301,7 +311,7 @@ class JointEstimator(Diagnosed, BaseEstimator):
         )
         # workers of a cluster run one chain at a time, each on all of its rows
         on_cluster = resolve_engine(self.engine).name == "ray"
-        with put_off_interrupts():
+        with put_off_interrupts(), limited_threads(cores):
             done, lasted, self.interrupted_ = sample_chains(
                 model,
                 rows,
@@ -309,7 +319,8 @@ class JointEstimator(Diagnosed, BaseEstimator):
                 warm=warm,
                 lengths=lengths,
                 store=store,
-                n_jobs=1 if on_cluster else self.n_jobs,
+                cores=cores,
+                in_turn=on_cluster,
                 progress=self.progress,
                 temperatures=self.temperatures,
                 states=states,

@@ -61,6 +61,7 @@ def find_start(
     given: Mapping[str, Any],
     seed: int,
     clock: Clock | None,
+    cores: int,
 ) -> Found:
     """The graph that was given, or the best of several on the table, and the warm-up.
 
@@ -73,9 +74,10 @@ def find_start(
         Lengths of chains that the user gave, or "auto".
     seed : int
     clock : Clock or None
+    cores : int
+        To use.
     """
     shape, wanted = table.shape, estimator.graph
-    starts: tuple[str, ...] = START_NAMES[::-1]
     tables = {}
     if isinstance(wanted, RegionGraph):
         graph = wanted
@@ -86,7 +88,7 @@ def find_start(
     elif clock is not None and _too_late(table, seed, clock):
         graph = min(default_graphs(*shape), key=lambda graph: graph.n_weights)
     else:
-        graph, starts, tables["comparison_"] = race_graphs(
+        graph, tables["comparison_"] = race_graphs(
             table.schema,
             table.sample,
             Priors.of(estimator),
@@ -94,13 +96,13 @@ def find_start(
             seed=seed,
             recorded=table.recorded,
             target=len(table.schema) - 1 if estimator._judged_by_target else None,
-            n_jobs=estimator.n_jobs,
+            n_jobs=cores,
             seconds=None if clock is None else clock.left(RACE_SHARE),
             rows=shape[0],
             budget=None if clock is None else clock.left(),
             progress=estimator.progress,
         )
-    return Found(graph, plan_warm_up(given, shape[0], starts), tables)
+    return Found(graph, plan_warm_up(given, shape[0], START_NAMES[::-1]), tables)
 
 
 def fit_warm_up(

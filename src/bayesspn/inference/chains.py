@@ -215,9 +215,8 @@ def run_chains(
     rows, burn_in, draws, thin
         As in `run_chain`.
     n_jobs : int, default=None
-        Cores to use, as joblib counts them: None is 1 unless a `joblib.parallel_config` says
-        otherwise, −1 is all. Chains get a thread of this process each; cores left over become
-        further threads of theirs.
+        Cores to use, as `count_cores` counts them: None and −1 are all. Chains get a thread of this
+        process each; cores left over become further threads of theirs.
 
     Examples
     --------

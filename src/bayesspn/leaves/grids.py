@@ -62,6 +62,11 @@ _FEWEST_STEPS = 10
 #: So few values of a regular grid may end where they are common.
 _FEW_VALUES = 20
 
+#: A scale of many values was cut off where the last one is so many times as frequent as so many
+#: values beside it are on average.
+_CUT = 8.0
+_BESIDE = 10
+
 #: Values of a column without a grid recur if they occur so often, and have so large a share.
 _FEWEST_OF_ATOM = 5
 _LEAST_SHARE = 0.01
@@ -296,8 +301,9 @@ def read_grid(
 
     Positive values stay positive, from the smallest positive value on the grid; values from 0 on
     stay there, and shares, fractions between 0 and 1, up to 1. Few values end where they are
-    common, as ratings from 1 to 5 do. Numbers of single precision, 0.30000001192092896, are taken
-    for the decimals that they are printed with, if these are a grid.
+    common, as ratings from 1 to 5 do, and many where the last one recurs and those beside it do
+    not, as incomes of "100,000 or more" do. Numbers of single precision, 0.30000001192092896, are
+    taken for the decimals that they are printed with, if these are a grid.
 
     Parameters
     ----------
@@ -326,7 +332,7 @@ def read_grid(
     atoms = tuple(distinct[often].tolist()) if origin is None and not stated else ()
     first, last = float(distinct[0]), float(distinct[-1])
     whole = step == 1.0 and origin == 0.0
-    piled = _piled_ends(counts) if origin is not None else (False, False)
+    piled = _piled_ends(counts, origin is not None)
     if low is None and piled[0]:
         low = first
     if high is None and piled[1]:
@@ -338,15 +344,22 @@ def read_grid(
     return Grid(step, origin, (), atoms, low, high)
 
 
-def _piled_ends(counts: Array) -> tuple[bool, bool]:
-    """Whether few values end where they are common, as ratings from 1 to 5 do.
+def _piled_ends(counts: Array, regular: bool) -> tuple[bool, bool]:
+    """Whether values end where they are common, as ratings from 1 to 5 do, or where they are cut.
 
-    Values that thin out towards an end may go on beyond it.
+    Values that thin out towards an end may go on beyond it. Where there are many, nothing but a
+    scale that ends there makes the last one recur so much more often than those beside it.
     """
-    if not 2 <= len(counts) <= _FEW_VALUES or counts.sum() < _FEWEST_EACH * len(counts):
+    if regular and 2 <= len(counts) <= _FEW_VALUES and counts.sum() >= _FEWEST_EACH * len(counts):
+        common = 0.5 * counts.sum() / len(counts)
+        return bool(counts[0] >= common), bool(counts[-1] >= common)
+    if len(counts) <= _FEW_VALUES:
         return False, False
-    common = 0.5 * counts.sum() / len(counts)
-    return bool(counts[0] >= common), bool(counts[-1] >= common)
+    recurring = max(_FEWEST_OF_ATOM, _LEAST_SHARE * counts.sum())
+    ends = []
+    for end, *beside in (counts[: _BESIDE + 1], counts[: -_BESIDE - 2 : -1]):
+        ends.append(bool(end >= max(recurring, _CUT * np.mean(beside))))
+    return ends[0], ends[1]
 
 
 def _least(first: float, step: float, origin: float | None) -> float:

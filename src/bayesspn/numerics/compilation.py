@@ -12,12 +12,15 @@ import hashlib
 import logging
 import os
 import tempfile
+import threading
 from collections.abc import Callable
 from functools import cache, wraps
 from pathlib import Path
 from typing import Any
 
 _FINGERPRINT = "compiled-from.sha256"
+
+_announcing = threading.Lock()
 
 
 def drop_stale_code(package: Path) -> bool:
@@ -65,7 +68,6 @@ def _cache_folder(source: Path) -> Path:
     return source.parent / "__pycache__"
 
 
-@cache
 def announce_compilation(source: str, function: str) -> None:
     """Say, once per process, that compiled code is about to be made, unless it is on disk.
 
@@ -74,6 +76,12 @@ def announce_compilation(source: str, function: str) -> None:
     source, function : str
         File and name of a compiled function that everything needs.
     """
+    with _announcing:  # chains begin side by side
+        _announce(source, function)
+
+
+@cache
+def _announce(source: str, function: str) -> None:
     path = Path(source)
     if not any(_cache_folder(path).glob(f"{path.stem}.{function}-*.nbi")):
         logging.getLogger("bayesspn").warning(
