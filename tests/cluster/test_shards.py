@@ -93,7 +93,7 @@ def test_draws_in_process_do_not_depend_on_shards(undisturbed, model, shards):
 def test_samples_of_rows_do_not_depend_on_shards():
     plan = WarmUp(("spread", "clustered"), 2, ((100, 2),))
     whole = LocalShards(encode_rows(LEAVES, X))
-    expected = warm_up(Key(4), MODELS["finite"], whole, plan)
+    expected = warm_up(Key(4), MODELS["finite"], whole, plan).state
     assert 60 < whole.sampled(100).n_rows < 140
     for shards in (1, 3):
         held = hold(LocalWorkers(shards))
@@ -101,7 +101,7 @@ def test_samples_of_rows_do_not_depend_on_shards():
         assert held.n_rows == len(X)
         drawn = (one.sampled(100).draw_ids(np.random.default_rng(0), 20) for one in (held, whole))
         np.testing.assert_array_equal(*drawn)
-        found = warm_up(Key(4), MODELS["finite"], held, plan)
+        found = warm_up(Key(4), MODELS["finite"], held, plan).state
         for a, b in zip(arrays_of(found), arrays_of(expected), strict=True):
             np.testing.assert_array_equal(a, b)
 

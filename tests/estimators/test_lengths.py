@@ -62,7 +62,8 @@ def test_lengths_follow_the_cost_of_a_sweep():
     assert (quick.chains, quick.burn_in, quick.draws, quick.thin) == (8, None, 12, 4)
     assert slow.chains == 2
     assert slow.most_burn_in == 10
-    assert plan_lengths(AUTO, 0.001, 600.0, limited=True).chains == 16  # others are added later
+    assert plan_lengths(AUTO, 0.001, 600.0, limited=True).chains == 6  # others are added later
+    assert plan_lengths(AUTO, 0.001, 600.0, limited=True, cores=12).chains == 12
     given = plan_lengths(AUTO | {"chains": 3, "burn_in": 7, "draws": 5}, 0.01, 40.0)
     assert (given.chains, given.burn_in, given.draws) == (3, 7, 5)
 

@@ -31,6 +31,7 @@ from bayesspn.model.generative import Model
 from bayesspn.numerics.interrupts import raise_interrupt
 from bayesspn.numerics.parallel import run_side_by_side
 from bayesspn.numerics.random_numbers import Key
+from bayesspn.numerics.threads import limited_threads
 from bayesspn.rows.encoded import EncodedRows
 
 #: Rounds into which the burn-in, or the draws, of chains side by side are divided: progress is
@@ -148,15 +149,12 @@ def sample_chains(
         if states:
             planned = lengths(None)
             chains = [starting.chain(n, state) for n, state in enumerate(states)]
-        elif clock is None:
-            planned = lengths(None)
-            chains = starting.warm_up(range(planned.chains))
         else:
-            begun = time.monotonic()
-            chains = starting.warm_up(range(1))
-            run.pace = Pace(time.monotonic() - begun, starting.time_sweep(chains[0]))
+            first, seconds, run.starting = starting.begin()
+            if clock is not None:
+                run.pace = Pace(seconds, starting.time_sweep(first, in_turn))
             planned = lengths(run.pace)
-            chains += starting.warm_up(range(1, planned.chains))
+            chains = [first, *run.starting.warm_up(range(1, planned.chains))]
         store.plan = planned
     assert planned is not None
     # more draws continue the chains of a checkpoint, fewer are the first of those there
@@ -178,21 +176,28 @@ class _Starting(NamedTuple):
         """The chain that begins in a state."""
         return chain_from_state(Key(self.seed, number), self.model, state, self.temperatures)
 
+    def begin(self) -> tuple[Chain, float, _Starting]:
+        """The first chain, what the warm-up of another one takes, and how others begin."""
+        first = warm_up(Key(self.seed, 0), self.model, self.shards, self.warm)
+        others = self._replace(warm=self.warm.decided(first.start))
+        return self.chain(0, first.state), first.seconds, others
+
     def warm_up(self, numbers: Sequence[int]) -> list[Chain]:
         """Chains that have found where they begin."""
         tasks = [
             delayed(warm_up)(Key(self.seed, n), self.model, self.shards, self.warm) for n in numbers
         ]
-        states = run_side_by_side(tasks, self.cores) if tasks else []
-        return [self.chain(n, state) for n, state in zip(numbers, states, strict=True)]
+        warmed = run_side_by_side(tasks, self.cores) if tasks else []
+        return [self.chain(n, one.state) for n, one in zip(numbers, warmed, strict=True)]
 
-    def time_sweep(self, chain: Chain) -> float:
-        """Seconds that a sweep takes when chains run side by side, in seconds of one core."""
-        draw_sweep(chain.key, 1, self.model, self.shards, chain.state)
-        begun = time.monotonic()
-        for sweep in range(_TIMED_SWEEPS):
-            draw_sweep(chain.key, sweep, self.model, self.shards, chain.state)
-        taken = (time.monotonic() - begun) / _TIMED_SWEEPS
+    def time_sweep(self, chain: Chain, in_turn: bool) -> float:
+        """Seconds that a sweep takes, of one core if chains run side by side."""
+        with limited_threads(self.cores if in_turn else 1):
+            draw_sweep(chain.key, 1, self.model, self.shards, chain.state)
+            begun = time.monotonic()
+            for sweep in range(_TIMED_SWEEPS):
+                draw_sweep(chain.key, sweep, self.model, self.shards, chain.state)
+            taken = (time.monotonic() - begun) / _TIMED_SWEEPS
         return max(taken, 1e-6) * self.temperatures
 
 

@@ -292,14 +292,23 @@ class JointEstimator(Diagnosed, BaseEstimator):
         given = self._lengths_given()
         if states:
             given["chains"] = len(states)
+        # workers of a cluster run one chain at a time, each on all of its rows
+        on_cluster = resolve_engine(self.engine).name == "ray"
 
         def lengths(pace: Pace | None) -> Lengths:
             if self.plan is not None and not states:
                 return self.plan.lengths
             if pace is None or clock is None:
                 return plan_lengths(given, cost, NOMINAL_SECONDS)
-            left = clock.left()
-            return plan_lengths(given, pace.sweep, left, warm_up_seconds=pace.warm_up, limited=True)
+            lanes = 1 if on_cluster else cores
+            return plan_lengths(
+                given,
+                pace.sweep,
+                lanes * clock.left(),
+                warm_up_seconds=pace.warm_up,
+                limited=True,
+                cores=lanes,
+            )
 
         store = Checkpoint(
             checkpoint,
@@ -309,8 +318,6 @@ class JointEstimator(Diagnosed, BaseEstimator):
             temperatures=self.temperatures,
             random_state=self.random_state,
         )
-        # workers of a cluster run one chain at a time, each on all of its rows
-        on_cluster = resolve_engine(self.engine).name == "ray"
         with put_off_interrupts(), limited_threads(cores):
             done, lasted, self.interrupted_ = sample_chains(
                 model,

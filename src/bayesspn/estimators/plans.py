@@ -20,15 +20,17 @@ from bayesspn.inference.warm_up import TRIAL_SWEEPS, WarmUp, plan_samples
 #: comparison of graphs and the warm-up aside.
 NOMINAL_SECONDS = 20.0
 
-#: Chains, if there is no limit; that begin together if there is one; and these with those that are
-#: added while there is time. Many short ones are better than few long ones.
+#: Chains, if there is no limit; that begin together if there is one, at least one on every core;
+#: and these with those that are added while there is time. Many short ones are better than few long
+#: ones, but how long they must be is found out by the first.
 _USUAL_CHAINS = 8
-_FIRST_CHAINS = 16
+_FIRST_CHAINS = 6
 MOST_CHAINS = 64
 _FEWEST_CHAINS = 2
 
-#: Sweeps that a chain should have.
-_CHAIN_SWEEPS = 150
+#: Sweeps that a chain should have. Of as many sweeps in all, four chains of 120 were better than
+#: two of 240 on six of six large tables, and eight of 60 on four of them.
+_CHAIN_SWEEPS = 100
 
 #: Draws of all chains together: neighbours in a chain say nearly the same.
 _DRAWS = 96
@@ -48,9 +50,9 @@ _DRAWING_SHARE = 0.4
 RACE_SHARE = 0.2
 BURN_IN_SHARE = 0.8
 
-#: Share of what is left of a time limit that the warm-up of one chain may take, and those of all
-#: chains together if their number is given.
-WARM_UP_SHARE = 0.15
+#: Share of what is left of a time limit that the warm-up of the first chain may take, which tries
+#: several starts, and those of all chains together if their number is given.
+WARM_UP_SHARE = 0.25
 ALL_WARM_UPS = 0.4
 
 #: Fits with fewer sweeps in all do not compare graphs, which would take longer than they do.
@@ -104,6 +106,7 @@ def plan_lengths(
     *,
     warm_up_seconds: float = 0.0,
     limited: bool = False,
+    cores: int = 1,
 ) -> Lengths:
     """Lengths of chains, where "auto" leaves them open.
 
@@ -119,6 +122,8 @@ def plan_lengths(
         What the warm-up of a chain costs.
     limited : bool, default=False
         Whether this is a limit, rather than what is usual.
+    cores : int, default=1
+        That there are for chains.
 
     Examples
     --------
@@ -130,7 +135,7 @@ def plan_lengths(
     """
     chains = given["chains"]
     if chains == "auto":
-        most = _FIRST_CHAINS if limited else _USUAL_CHAINS
+        most = max(_FIRST_CHAINS, cores) if limited else _USUAL_CHAINS
         whole = warm_up_seconds + _CHAIN_SWEEPS * sweep_seconds
         chains = int(np.clip(seconds // whole, _FEWEST_CHAINS, most))
     each = max(1, int((seconds / chains - warm_up_seconds) // sweep_seconds))

@@ -1,15 +1,18 @@
 """What happens before a chain's first sweep: starts compete, and samples of the rows grow.
 
-Any start is allowed before the draws. A chain tries several, each for a few sweeps, and goes on
-with the one that fits best; of many rows it sees a sample first, then larger ones. What is found on
-some thousand rows need not be found again on a million.
+Any start is allowed before the draws. The first chain tries several, each for a few sweeps, and
+goes on with the one that fits best; other chains begin in the same way, with random numbers of
+their own. Of many rows a chain sees a sample first, then larger ones. What is found on some
+thousand rows need not be found again on a million.
 """
 
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -36,12 +39,12 @@ _JUDGED_SWEEPS = 5
 
 @dataclass(frozen=True)
 class WarmUp:
-    """How a chain finds where it begins.
+    """How chains find where they begin.
 
     Parameters
     ----------
     starts : sequence of {"spread", "clustered"}
-        Starts that compete; each is drawn anew for every chain.
+        Starts that compete in the first chain; that of a chain is drawn anew.
     trial_sweeps : int, default=20
         Sweeps of each start before they are compared, if there are several.
     samples : sequence of (int, int), default=()
@@ -69,6 +72,16 @@ class WarmUp:
         """Sweeps of all trials and samples, of whatever number of rows."""
         trials = len(self.starts) * self.trial_sweeps if len(self.starts) > 1 else 0
         return trials + sum(sweeps for _, sweeps in self.samples)
+
+    def decided(self, start: str) -> WarmUp:
+        """Without trials, from one start.
+
+        Examples
+        --------
+        >>> WarmUp(("clustered", "spread")).decided("spread").starts
+        ('spread',)
+        """
+        return replace(self, starts=(start,))
 
     def shortened(self, share: float) -> WarmUp:
         """A share of the sweeps; without trials if they would be too short to compare starts.
@@ -104,8 +117,25 @@ def plan_samples(rows: int) -> tuple[tuple[int, int], ...]:
     return tuple((size, _GROWN_SWEEPS if k else _FIRST_SWEEPS) for k, size in enumerate(sizes))
 
 
-def warm_up(key: Key, model: Model, shards: Shards, plan: WarmUp) -> State:
-    """The state that a chain begins with.
+class Warmed(NamedTuple):
+    """Where a chain begins.
+
+    Attributes
+    ----------
+    state : State
+    start : str
+        The start that it came from.
+    seconds : float
+        What it took, trials aside.
+    """
+
+    state: State
+    start: str
+    seconds: float
+
+
+def warm_up(key: Key, model: Model, shards: Shards, plan: WarmUp) -> Warmed:
+    """Find the state that a chain begins with.
 
     Parameters
     ----------
@@ -117,23 +147,24 @@ def warm_up(key: Key, model: Model, shards: Shards, plan: WarmUp) -> State:
     plan : WarmUp
     """
     first = shards.sampled(plan.samples[0][0]) if plan.samples else shards
-    best, state = -np.inf, None
+    best, chosen = -np.inf, None
     for number, start in enumerate(plan.starts):
         trial = key.aside(number)
-        begun = start_state(trial, model, shards, start)
-        if len(plan.starts) == 1:
-            state = begun
-            break
-        tried, fit = _run(trial, 0, model, first, begun, plan.trial_sweeps)
-        if state is None or fit > best:
-            best, state = fit, tried
-    assert state is not None
+        begun = time.monotonic()
+        state = start_state(trial, model, shards, start)
+        seconds, fit = time.monotonic() - begun, 0.0
+        if len(plan.starts) > 1:
+            state, fit = _run(trial, 0, model, first, state, plan.trial_sweeps)
+        if chosen is None or fit > best:
+            best, chosen = fit, Warmed(state, start, seconds)
+    assert chosen is not None
     aside = key.aside(len(plan.starts))
-    done = 0
+    state, begun, done = chosen.state, time.monotonic(), 0
     for rows, sweeps in plan.samples:
         state, _ = _run(aside, done, model, shards.sampled(rows), state, sweeps)
         done += sweeps
-    return state
+    seconds = chosen.seconds + time.monotonic() - begun
+    return Warmed(state, chosen.start, seconds)
 
 
 def _run(

@@ -17,7 +17,7 @@ _TABULATED = 256
 def _log_rising(table, x, n):
     """Log of x (x+1) … (x+n−1), for a whole number n."""
     if n < _TABULATED:
-        return table[n]
+        return table[np.uint32(n)]  # spares a look at the sign
     return table[_TABULATED - 1] + log_gamma_scalar(x + n) - table[_TABULATED]
 
 
