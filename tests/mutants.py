@@ -102,6 +102,18 @@ MUTANTS = [
         "engine/test_accumulation.py",
     ),
     Mutant(
+        "s", "families of cells are those of the first partition's leaves",
+        "engine/kernels/cell_statistics.py",
+        "            return path * leaves + leaf", "            return leaf",
+        "engine/test_accumulation.py",
+    ),
+    Mutant(
+        "s", "the leaf of a column is looked for in the wrong place of a tree",
+        "engine/accumulation.py",
+        "np.repeat(graph.children * turns, branching)", "np.repeat(turns, branching)",
+        "engine/test_accumulation.py",
+    ),
+    Mutant(
         "α", "a prior twice as tight", "inference/concentrations.py",
         "value, prior.median, prior.spread, width",
         "value, prior.median, 0.5 * prior.spread, width",

@@ -5,7 +5,7 @@ import pytest
 
 from bayesspn import leaves
 from bayesspn.leaves.columns import DEFAULT_GAMMA, Leaves, describe_column
-from bayesspn.leaves.grids import smallest_gap
+from bayesspn.leaves.grid_detection import smallest_gap
 
 #: Atoms never stand alone: they have tests of their own.
 FAMILIES = {name: family for name, family in leaves.FAMILIES.items() if name != "atoms"}

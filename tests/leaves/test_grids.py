@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bayesspn.leaves.grids import Grid, read_grid, whole_step
+from bayesspn.leaves.grid_detection import read_grid, whole_step
+from bayesspn.leaves.grids import Grid
 
 
 def grid_of(values, **known) -> Grid:

@@ -86,7 +86,7 @@ def test_chains_try_every_start():
 def test_the_pace_is_that_of_sweeps(monkeypatch):
     """Not of starts, of which a chain has one."""
     schema, values, _ = encode_table(two_groups(60), None)
-    lanes = [race._Lane(RegionGraph(1, 2, leaves=3), "spread")]
+    lanes = [race._Lane(RegionGraph(1, 2, leaves=3))]
     race._divide(lanes, schema, values, Priors(), seed=0)
     start = race.start_state
 
@@ -96,7 +96,7 @@ def test_the_pace_is_that_of_sweeps(monkeypatch):
 
     monkeypatch.setattr(race, "start_state", slow)
     begun = time.perf_counter()
-    run = race._advance_run(lanes[0].runs[0], "spread", 0, 2, None)
+    run = race._advance_run(lanes[0].runs[0], 0, 2, None)
     assert run.seconds < time.perf_counter() - begun - 0.4
 
 

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayesspn.arrays import Array
 from bayesspn.engine.engines import resolve_engine
+from bayesspn.estimators.continuing import learn_changed, learn_more
 from bayesspn.estimators.joint import JointEstimator
 from bayesspn.estimators.parameters import check_parameters
 from bayesspn.estimators.training import count_copies, placed_table
@@ -219,7 +220,7 @@ class BayesianSPN(Questions, DensityMixin, JointEstimator):
         if sample_weight is not None:
             values = np.repeat(values, count_copies(sample_weight, len(values)), axis=0)
         if len(values):
-            self._learn_more(values)
+            learn_more(self, values)
         return self
 
     def refit(
@@ -281,7 +282,7 @@ class BayesianSPN(Questions, DensityMixin, JointEstimator):
         engine = resolve_engine(self.engine)
         known = schema, values, opened.library, engine
         with placed_table(*known, sample_weight, bounds) as table:
-            self._learn_changed(table, sources)
+            learn_changed(self, table, sources)
         self._check_names(X, schema)
         return self
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import os
 import warnings
@@ -31,20 +30,18 @@ from bayesspn.estimators.parameters import check_parameters
 from bayesspn.estimators.plans import NOMINAL_SECONDS, FitPlan, plan_lengths
 from bayesspn.estimators.settling import log_likelihood_rhat, measure_settling, warn_if_unsettled
 from bayesspn.estimators.starting import find_start, fit_warm_up
-from bayesspn.estimators.training import MemoryTable, TrainingTable, opened_table
+from bayesspn.estimators.training import TrainingTable, opened_table
 from bayesspn.files.checkpoints import Checkpoint, saved_start
 from bayesspn.files.estimators import save_estimator
 from bayesspn.graphs import RegionGraph
 from bayesspn.inference.lengths import Lengths
-from bayesspn.inference.starts.carried import carry_state
 from bayesspn.inference.state import State
 from bayesspn.inference.warm_up import WarmUp
-from bayesspn.leaves.columns import Leaves, continue_column, widen_ranges
 from bayesspn.model.generative import Model
 from bayesspn.numerics.checks import levels_to_user
 from bayesspn.numerics.interrupts import put_off_interrupts
 from bayesspn.numerics.parallel import count_cores
-from bayesspn.numerics.random_numbers import LARGEST_SEED, draw_seed
+from bayesspn.numerics.random_numbers import draw_seed
 from bayesspn.numerics.threads import limited_threads
 from bayesspn.prediction.censored_columns import reach_quantiles
 from bayesspn.prediction.censored_rows import CensoredRows
@@ -55,7 +52,6 @@ from bayesspn.rows.encoded import EncodedRows, encode_rows
 from bayesspn.selection.building import Priors
 from bayesspn.selection.costs import estimate_seconds
 from bayesspn.tables.bounds import Bounds
-from bayesspn.tables.changes import continue_grids
 from bayesspn.tables.columns import describe_columns, with_grids
 from bayesspn.tables.frames import open_table
 from bayesspn.tables.partitions import names_files
@@ -205,75 +201,6 @@ class JointEstimator(Diagnosed, BaseEstimator):
 
     def _lengths_given(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in LENGTHS}
-
-    def _learn_more(self, values: Array) -> None:
-        """Add encoded rows to those seen before, and go on sampling from where the chains stand."""
-        if self._bounded:
-            raise ValueError(
-                f"this {type(self).__name__} was fitted with bounds and does not keep such rows: "
-                "learn the whole table by refit, with the bounds of all its rows"
-            )
-        if self._rows is None:
-            raise ValueError(
-                f"this {type(self).__name__} has not got the rows it learned from: models that "
-                "were read from a file do not hold them unless it was saved with rows=True, nor do "
-                "those from a pickle, or whose rows were kept by workers of a cluster; call "
-                "partial_fit on the model that was fitted in this process, or fit all rows again"
-            )
-        before = self._rows.values(np.arange(self._rows.n_rows))
-        everything = np.concatenate([before, values])
-        schema = continue_grids(self.schema_, everything, self.schema)
-        shards = resolve_engine(self.engine).shards or 1
-        table = MemoryTable(schema, everything, self._library, shards)
-        sources = range(len(schema))
-        leaves = self._continue_leaves(table, sources)
-        model = dataclasses.replace(self.posterior_.model, leaves=leaves)
-        states: Sequence[State] = self._states
-        if schema != self.schema_:
-            states = self._carry_states(model, sources)
-        self._go_on(model, table, states)
-
-    def _learn_changed(self, table: TrainingTable, sources: Sequence[int | None]) -> None:
-        """Go on sampling from where the chains stand, on a table of some of the same columns.
-
-        ``sources`` are the positions of columns before, None for those that are new.
-        """
-        leaves = self._continue_leaves(table, sources)
-        model = Priors.of(self).model(self.posterior_.model.graph, leaves)
-        self._go_on(model, table, self._carry_states(model, sources))
-        self._library = table.library
-
-    def _continue_leaves(self, table: TrainingTable, sources: Sequence[int | None]) -> Leaves:
-        """Columns as they were before, as far as the schema is the same, and new ones."""
-        gamma, old = Priors.of(self).fixed_gamma, self.posterior_.model.leaves
-        columns = []
-        for j, (column, source) in enumerate(zip(table.schema, sources, strict=True)):
-            if source is not None and column == self.schema_.columns[source]:
-                columns.append(old.columns[source])
-                continue
-            once = None if table.recorded is None else table.recorded[:, [j]]
-            [new] = describe_columns(Schema((column,)), table.sample[:, [j]], gamma, once).columns
-            columns.append(new if source is None else continue_column(old.columns[source], new))
-        return table.reach(widen_ranges(Leaves(tuple(columns)), table.sample))
-
-    def _carry_states(self, model: Model, sources: Sequence[int | None]) -> list[State]:
-        """Where the chains stand, as states of a model whose columns have changed."""
-        standing = self._states or tuple(chain[-1] for chain in self.posterior_.draws)
-        rng = np.random.default_rng(self._generation)
-        old = self.posterior_.model.leaves
-        return [carry_state(rng, state, old, model, sources) for state in standing]
-
-    def _go_on(self, model: Model, table: TrainingTable, states: Sequence[State]) -> None:
-        """Sample from where chains stand, given a table."""
-        rows = table.encode(model.leaves)
-        generation = self._generation + 1
-        seed = draw_seed(self.random_state) + generation * (LARGEST_SEED + 1)
-        cost = estimate_seconds(model, table.shape[0], table.sample)
-        clock = start_clock(self.time_limit)
-        cores = count_cores(self.n_jobs, math.prod(table.shape))
-        self._sample(model, rows, seed, WarmUp(), cost, cores=cores, clock=clock, states=states)
-        self.schema_ = with_grids(table.schema, model.leaves)
-        self._generation = generation
 
     def _sample(
         self,

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from bayesspn.arrays import Array
 from bayesspn.leaves.categorical import Categorical, log_mean
-from bayesspn.leaves.grids import MOST_NOISE, step_noise
+from bayesspn.leaves.grid_detection import step_noise
+from bayesspn.leaves.grids import MOST_NOISE
 
 #: Most atoms of a column; every leaf keeps a count of each.
 _MOST_ATOMS = 30

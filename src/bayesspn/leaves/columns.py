@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from bayesspn.arrays import Array, BoolArray, IntArray
 from bayesspn.leaves import FAMILIES, Family
-from bayesspn.leaves.grids import Grid, read_grid
+from bayesspn.leaves.grid_detection import read_grid
+from bayesspn.leaves.grids import Grid
 
 #: Prior strength of the leaves in pseudo-observations: Beta(½, ½) and the like.
 DEFAULT_GAMMA = 0.5

@@ -26,50 +26,20 @@ import numpy as np
 
 from bayesspn.arrays import Array, BoolArray
 
-#: Gaps below this share of a column's range are taken for rounding noise.
-_SMALLEST_GAP = 1e-9
-
 #: Most decimals that values are taken to be recorded to.
-_MOST_DECIMALS = 9
+MOST_DECIMALS = 9
 
 #: Share of a step within which a value is on the grid.
-_TOLERANCE = 1e-6
+TOLERANCE = 1e-6
 
 #: Share of a step that rounding may take before values are no longer on a grid.
 MOST_NOISE = 1e-3
 
 #: Whole numbers beyond which floats have no halves to cut at.
-_LARGEST_WHOLE = 2.0**52
+LARGEST_WHOLE = 2.0**52
 
-#: Share of the values that may be off a grid: 9.899999 among hundredths.
-_MOST_OFF = 0.02
-
-_EPSILON = float(np.finfo(float).eps)
+EPSILON = float(np.finfo(float).eps)
 _SINGLE_EPSILON = float(np.finfo(np.float32).eps)
-
-#: Share of a number by which one of single precision that is written with 15 digits may be off.
-_WRITTEN = 1e-14
-
-_LARGEST_HALF = float(np.finfo(float).max) / 2
-
-#: Irregular values are a grid if they are at most so many and occur so often on average.
-_MOST_VALUES = 100
-_FEWEST_EACH = 3
-
-#: Different whole numbers that share a step not by chance: a factor of 2 in one case of 500.
-_FEWEST_STEPS = 10
-
-#: So few values of a regular grid may end where they are common.
-_FEW_VALUES = 20
-
-#: A scale of many values was cut off where the last one is so many times as frequent as so many
-#: values beside it are on average.
-_CUT = 8.0
-_BESIDE = 10
-
-#: Values of a column without a grid recur if they occur so often, and have so large a share.
-_FEWEST_OF_ATOM = 5
-_LEAST_SHARE = 0.01
 
 
 @dataclass(frozen=True)
@@ -109,9 +79,9 @@ class Grid:
     @cached_property
     def _decimals(self) -> int | None:
         """Decimals that the values of a regular grid have, if they have few."""
-        for decimals in range(_MOST_DECIMALS + 1):
+        for decimals in range(MOST_DECIMALS + 1):
             ends = np.array([self.step, self.origin or 0.0]) * 10.0**decimals
-            if ends[0] >= 0.5 and (np.abs(ends - np.rint(ends)) <= _TOLERANCE).all():
+            if ends[0] >= 0.5 and (np.abs(ends - np.rint(ends)) <= TOLERANCE).all():
                 return decimals
         return None
 
@@ -161,7 +131,7 @@ class Grid:
         if self._decimals is not None:
             # the float that is printed with so few decimals, not a neighbour of it
             rounded = np.round(rounded, self._decimals)
-        return np.where(np.abs(steps) < _LARGEST_WHOLE, rounded, values)
+        return np.where(np.abs(steps) < LARGEST_WHOLE, rounded, values)
 
     def split(self, value: float, strict: bool) -> tuple[float, float]:
         """Where densities are cut to tell recorded values below a value from all others.
@@ -189,7 +159,7 @@ class Grid:
         if self.origin is None:
             return self._beside(value, strict)
         steps = (value - self.origin) / self.step
-        if abs(steps) >= _LARGEST_WHOLE or abs(steps - round(steps)) <= self._noise(value):
+        if abs(steps) >= LARGEST_WHOLE or abs(steps - round(steps)) <= self._noise(value):
             return self._beside(value, strict)
         cut = self.origin + self.step * (math.floor(steps) + 0.5)
         return cut, cut
@@ -223,7 +193,7 @@ class Grid:
         if float(self.step).is_integer() and float(origin).is_integer():
             return 0.0
         size = abs(value) + abs(origin)
-        return _TOLERANCE + max(4.0 * _EPSILON * size / self.step, self._single_noise(size))
+        return TOLERANCE + max(4.0 * EPSILON * size / self.step, self._single_noise(size))
 
     def _single_noise(self, size: float) -> float:
         """Share of the step that single precision may take of numbers of a size."""
@@ -232,7 +202,7 @@ class Grid:
     @cached_property
     def _near(self) -> float:
         """Share of the step within which a value is one of the irregular ones."""
-        return _TOLERANCE + self._single_noise(max(map(abs, self.values)))
+        return TOLERANCE + self._single_noise(max(map(abs, self.values)))
 
     def _split_values(self, value: float, strict: bool) -> tuple[float, float]:
         nearest = min(self.values, key=lambda recorded: abs(recorded - value))
@@ -284,203 +254,5 @@ class Grid:
         with np.errstate(over="ignore"):
             steps = np.floor((values - origin) / self.step)
         # so far out that steps are no longer told apart, anything is recorded
-        fine = np.abs(steps) < _LARGEST_WHOLE
+        fine = np.abs(steps) < LARGEST_WHOLE
         return np.where(fine, origin + self.step * (steps + 0.5), values)
-
-
-def read_grid(
-    distinct: Array,
-    counts: Array,
-    *,
-    step: float | None = None,
-    low: float | None = None,
-    high: float | None = None,
-    shares: bool = True,
-) -> Grid:
-    """Find the grid of a column, and the values possible.
-
-    Positive values stay positive, from the smallest positive value on the grid; values from 0 on
-    stay there, and shares, fractions between 0 and 1, up to 1. Few values end where they are
-    common, as ratings from 1 to 5 do, and many where the last one recurs and those beside it do
-    not, as incomes of "100,000 or more" do. Numbers of single precision, 0.30000001192092896, are
-    taken for the decimals that they are printed with, if these are a grid.
-
-    Parameters
-    ----------
-    distinct, counts : ndarray of shape (values,)
-        Different values, ascending, and how often each occurs.
-    step : float, default=None
-        Precision, if it is known.
-    low, high : float, default=None
-        Smallest and largest value possible, if these are known.
-    shares : bool, default=True
-        Whether fractions between 0 and 1 may be shares: those of a second are not.
-
-    Examples
-    --------
-    >>> read_grid(np.array([0.5, 1.0, 2.5]), np.array([3, 4, 1]))
-    Grid(step=0.5, origin=0.0, values=(), atoms=(), low=0.5, high=inf)
-    >>> read_grid(np.float32([0.3, 0.7, 1.1, 2.2]).astype(float), np.ones(4)).step
-    0.1
-    """
-    stated = step is not None
-    step, origin, values = _find_values(distinct, counts, step)
-    if values:
-        ends = min(values[0], float(distinct[0])), max(values[-1], float(distinct[-1]))
-        return Grid(step, None, values, low=ends[0], high=ends[1])
-    often = counts >= max(_FEWEST_OF_ATOM, _LEAST_SHARE * counts.sum())
-    atoms = tuple(distinct[often].tolist()) if origin is None and not stated else ()
-    first, last = float(distinct[0]), float(distinct[-1])
-    whole = step == 1.0 and origin == 0.0
-    piled = _piled_ends(counts, origin is not None)
-    if low is None and piled[0]:
-        low = first
-    if high is None and piled[1]:
-        high = last
-    if low is None:
-        low = -math.inf if first < 0 else 0.0 if first == 0 else _least(first, step, origin)
-    if high is None:
-        high = 1.0 if shares and first >= 0 and last <= 1 and not whole else math.inf
-    return Grid(step, origin, (), atoms, low, high)
-
-
-def _piled_ends(counts: Array, regular: bool) -> tuple[bool, bool]:
-    """Whether values end where they are common, as ratings from 1 to 5 do, or where they are cut.
-
-    Values that thin out towards an end may go on beyond it. Where there are many, nothing but a
-    scale that ends there makes the last one recur so much more often than those beside it.
-    """
-    if regular and 2 <= len(counts) <= _FEW_VALUES and counts.sum() >= _FEWEST_EACH * len(counts):
-        common = 0.5 * counts.sum() / len(counts)
-        return bool(counts[0] >= common), bool(counts[-1] >= common)
-    if len(counts) <= _FEW_VALUES:
-        return False, False
-    recurring = max(_FEWEST_OF_ATOM, _LEAST_SHARE * counts.sum())
-    ends = []
-    for end, *beside in (counts[: _BESIDE + 1], counts[: -_BESIDE - 2 : -1]):
-        ends.append(bool(end >= max(recurring, _CUT * np.mean(beside))))
-    return ends[0], ends[1]
-
-
-def _least(first: float, step: float, origin: float | None) -> float:
-    """The smallest positive value of a grid whose smallest value seen is positive."""
-    if not step:
-        return first
-    if origin is None:
-        return min(first, step)
-    rest = origin - step * math.floor(origin / step)
-    least = rest if rest > _TOLERANCE * step else step
-    return min(first, float(Grid(step, origin).nearest(np.array([least]))[0]))
-
-
-Found = tuple[float, float | None, tuple[float, ...]]
-
-
-def _find_values(distinct: Array, counts: Array, step: float | None) -> Found:
-    """Step, origin and list of the recorded values."""
-    found = _regular(distinct, step)
-    if found is None or (found[1] is None and not found[2]):
-        printed = _as_printed(distinct)
-        if printed is not None:
-            other = _regular(printed, step) or _irregular(printed, counts)
-            if other[1] is not None or other[2]:
-                return other
-    return found or _irregular(distinct, counts)
-
-
-def _as_printed(distinct: Array) -> Array | None:
-    """The decimals that numbers of single precision are printed with; None if some are no such."""
-    with np.errstate(over="ignore", under="ignore"):
-        single = distinct.astype(np.float32)
-    if np.any(np.abs(single - distinct) > _WRITTEN * np.abs(distinct)):
-        return None
-    return np.array([float(str(value)) for value in single])
-
-
-def _regular(distinct: Array, step: float | None) -> Found | None:
-    """Step and origin, if all values are on a grid whose step is their smallest gap, or given."""
-    if step is None and len(distinct) == 1:
-        return 0.0, None, (float(distinct[0]),)
-    width = _exact_gap(distinct) if step is None else step
-    if not width:
-        return width, None, ()
-    steps = (distinct / 2 - distinct[0] / 2) / (width / 2)  # huge values would overflow
-    noise = step_noise(distinct, width)
-    if noise > MOST_NOISE:
-        return None if step is None else (step, None, ())
-    off = np.abs(steps - np.rint(steps)) > _TOLERANCE * (1 + 1e-3 * steps) + noise
-    if off.mean() <= _MOST_OFF:
-        start = float(distinct[0]) / width
-        centred = abs(start - round(start)) <= _TOLERANCE + noise
-        return width, 0.0 if centred else float(distinct[0]), ()
-    return None if step is None else (step, None, ())
-
-
-def step_noise(distinct: Array, width: float) -> float:
-    """Share of a step that the floats' own rounding may take; none of whole numbers."""
-    largest = float(np.abs(distinct).max())
-    if largest < _LARGEST_WHOLE and width.is_integer() and not np.any(distinct % 1):
-        return 0.0
-    return 4.0 * _EPSILON * largest / width
-
-
-def _irregular(distinct: Array, counts: Array) -> Found:
-    """The grid of values whose smallest gap is not a step from each to the next."""
-    gap = _exact_gap(distinct)
-    if len(distinct) <= _MOST_VALUES and counts.sum() >= _FEWEST_EACH * len(distinct):
-        return gap, None, tuple(distinct.tolist())
-    decimals = _count_decimals(distinct)
-    if decimals is None:
-        return gap, None, ()
-    units = np.rint(distinct * 10.0**decimals).astype(np.int64)
-    divisor = int(np.gcd.reduce(np.diff(units))) / 10.0**decimals
-    found = _regular(distinct, divisor)
-    return found if found is not None else (gap, None, ())
-
-
-def _count_decimals(distinct: Array) -> int | None:
-    """Decimals that all values have, None if these are many."""
-    for decimals in range(_MOST_DECIMALS + 1):
-        if np.abs(distinct).max() >= 2.0**46 / 10.0**decimals:  # beyond, they are floats' own noise
-            return None
-        units = distinct * 10.0**decimals
-        if (np.abs(units - np.rint(units)) > 1e-4).mean() <= _MOST_OFF:
-            return decimals
-    return None
-
-
-def _exact_gap(distinct: Array) -> float:
-    """The smallest gap, as the float that is printed with as few decimals as the values have."""
-    gap = smallest_gap(distinct)
-    decimals = _count_decimals(distinct)
-    rounded = gap if decimals is None else round(gap, decimals)
-    return rounded if rounded > 0 else gap
-
-
-def smallest_gap(distinct: Array) -> float:
-    """Smallest gap between sorted distinct values, rounding noise aside; 0 without any gap."""
-    halves = distinct / 2  # the range of huge values would overflow
-    # a tenth of the values on each side may be far out, 999999999 among shares
-    aside = len(halves) // 10
-    noise = _SMALLEST_GAP * (halves[len(halves) - 1 - aside] - halves[aside])
-    rounding = 4 * _EPSILON * np.maximum(np.abs(halves[1:]), np.abs(halves[:-1]))
-    gaps = np.diff(halves)
-    gaps = 2 * np.minimum(gaps[gaps > np.maximum(noise, rounding)], _LARGEST_HALF)
-    return float(gaps.min()) if gaps.size else 0.0
-
-
-def whole_step(distinct: Array) -> float:
-    """The largest step that whole numbers are all multiples of, apart from where they begin.
-
-    Few numbers may share one by chance: these are taken to be recorded to 1.
-
-    Examples
-    --------
-    >>> whole_step(100.0 * np.arange(3, 40, 4))
-    400.0
-    >>> whole_step(np.array([0.0, 6.0, 12.0, 24.0]))
-    1.0
-    """
-    if len(distinct) < _FEWEST_STEPS or np.abs(distinct).max() >= _LARGEST_WHOLE:
-        return 1.0
-    return float(np.gcd.reduce(np.diff(distinct).astype(np.int64)))

@@ -61,9 +61,8 @@ _LEAST_SWEEPS = 100
 _LOSS = 0.0025
 
 #: Where chains of a race begin: on 41 tables, graphs that were also tried from the other start were
-#: no better. With a time limit, where beginning takes a third of the time.
+#: no better.
 _START: StartName = "clustered"
-_QUICK_START: StartName = "spread"
 
 #: Lanes that are compared even if there is no time for it.
 FEWEST_LANES = 2
@@ -77,7 +76,6 @@ class _Lane:
     """A graph in the race, with one chain per division of the rows."""
 
     graph: RegionGraph
-    start: StartName
     runs: list[_Run] = field(default_factory=list)
     scores: Array = field(default_factory=lambda: np.empty(0))
     sweeps: int = 0
@@ -171,8 +169,7 @@ def race_graphs(
         Whether to show a bar.
     """
     begun = time.monotonic()
-    start = _START if seconds is None else _QUICK_START
-    lanes = [_Lane(graph, start) for graph in graphs]
+    lanes = [_Lane(graph) for graph in graphs]
     _divide(lanes, schema, values, priors, seed, recorded)
     if seconds is not None:  # the quick ones come first
         lanes.sort(key=lambda lane: lane.graph.n_leaf_regions)
@@ -234,7 +231,7 @@ def _divide(
     """Give every lane its chains, on the same divisions of the rows."""
     sample = sample_rows(values, seed)
     rows = len(sample)
-    divisions = next((count for most, count in _DIVISIONS if rows <= most), 1)
+    divisions = next((count for most, count in _DIVISIONS if len(values) <= most), 1)
     leaves = describe_columns(schema, sample, priors.fixed_gamma, recorded)
     models = {lane.graph: priors.model(lane.graph, leaves) for lane in lanes}
     held = max(1, round(_HELD_OUT * rows))
@@ -258,7 +255,7 @@ def _advance(
     while len(advanced) < len(lanes) and (not advanced or time.monotonic() < end):
         some = lanes[len(advanced) : len(advanced) + together]
         tasks = [
-            delayed(_advance_run)(run, lane.start, lane.sweeps, stop, target)
+            delayed(_advance_run)(run, lane.sweeps, stop, target)
             for lane in some
             for run in lane.runs
         ]
@@ -271,11 +268,11 @@ def _advance(
     return advanced
 
 
-def _advance_run(run: _Run, start: str, done: int, stop: int, target: int | None) -> _Run:
+def _advance_run(run: _Run, done: int, stop: int, target: int | None) -> _Run:
     shards = as_shards(run.rows)
     state = run.state
     if state is None:
-        state = start_state(run.key, run.model, shards, start)
+        state = start_state(run.key, run.model, shards, _START)
     begun = time.perf_counter() - run.seconds  # of sweeps alone, which a fit has many of
     kept = []
     for sweep in range(done + 1, stop + 1):

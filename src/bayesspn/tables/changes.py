@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bayesspn.arrays import Array, IntArray
-from bayesspn.leaves.grids import read_grid
+from bayesspn.leaves.grid_detection import read_grid
 from bayesspn.tables.cells import Cells, TableError
 from bayesspn.tables.encoding import encode_cells
 from bayesspn.tables.frames import open_table

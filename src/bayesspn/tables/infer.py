@@ -42,7 +42,8 @@ import numpy as np
 
 from bayesspn.arrays import Array, IntArray
 from bayesspn.leaves.atoms import find_atoms, has_heaps
-from bayesspn.leaves.grids import Grid, read_grid, whole_step
+from bayesspn.leaves.grid_detection import read_grid, whole_step
+from bayesspn.leaves.grids import Grid
 from bayesspn.numerics.checks import levels_to_user
 from bayesspn.tables.cells import Cells, TableError, shorten
 from bayesspn.tables.encoding import encode
