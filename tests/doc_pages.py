@@ -1,9 +1,19 @@
-"""Run the python blocks of a page: those with prompts show what comes out, and are checked."""
+"""Run the python blocks of a page: those with prompts show what comes out, and are checked.
+
+    python tests/doc_pages.py docs/guides/*.md
+
+writes pages anew, where what comes out is no longer close to what they show.
+"""
 
 from __future__ import annotations
 
+import argparse
 import doctest
+import os
 import re
+import tempfile
+import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -30,11 +40,24 @@ def _words(text: str) -> list[str]:
     return _NUMBER.sub(" # ", text).split()
 
 
-def run_page(page: Path) -> list[str]:
-    """Run all blocks with one namespace; what went wrong."""
+class _Runner(doctest.DocTestRunner):
+    """Keeps what came out where it is not what was wanted."""
+
+    def __init__(self) -> None:
+        flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+        super().__init__(CloseNumbers(), verbose=False, optionflags=flags)
+        self.outputs: list[tuple[str, str]] = []
+
+    def report_failure(self, out: Any, test: Any, example: Any, got: str) -> None:
+        self.outputs.append((example.want, got))
+        super().report_failure(out, test, example, got)
+
+
+def _run_blocks(page: Path) -> Iterator[tuple[str, list[str], list[tuple[str, str]]]]:
+    """Run all blocks with one namespace: each, its complaints, and what was wanted and came out."""
     text = page.read_text(encoding="utf-8")
     names: dict[str, Any] = {"__name__": "__main__"}
-    parser, complaints = doctest.DocTestParser(), []
+    parser = doctest.DocTestParser()
     for match in _BLOCK.finditer(text):
         code, line = match[1], text[: match.start()].count("\n") + 1
         if not code.startswith(">>>"):
@@ -42,11 +65,45 @@ def run_page(page: Path) -> list[str]:
             continue
         example = parser.get_doctest(code, names, page.name, str(page), line)
         example.globs = names
-        flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
-        runner = doctest.DocTestRunner(CloseNumbers(), verbose=False, optionflags=flags)
+        runner, complaints = _Runner(), []
         runner.run(example, out=complaints.append, clear_globs=False)
-    return complaints
+        yield code, complaints, runner.outputs
+
+
+def run_page(page: Path) -> list[str]:
+    """Run all blocks; what went wrong."""
+    return [complaint for _, complaints, _ in _run_blocks(page) for complaint in complaints]
+
+
+def rewrite_page(page: Path) -> int:
+    """Put what comes out in place of what a page shows; the number of places."""
+    text, places = page.read_text(encoding="utf-8"), 0
+    for code, _, outputs in _run_blocks(page):
+        written = code
+        for want, got in outputs:
+            assert want in written, f"{page}: cannot find\n{want}"
+            written = written.replace(want, got, 1)
+            places += 1
+        text = text.replace(code, written, 1)
+    page.write_text(text, encoding="utf-8")
+    return places
 
 
 def count_blocks(page: Path) -> int:
     return len(_BLOCK.findall(page.read_text(encoding="utf-8")))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("pages", nargs="+", type=Path)
+    pages = [page.resolve() for page in parser.parse_args().pages]
+    warnings.simplefilter("ignore")
+    for page in pages:
+        with tempfile.TemporaryDirectory() as folder:
+            os.chdir(folder)
+            print(f"{page.name}: {rewrite_page(page)} places")
+            os.chdir(page.parent)
+
+
+if __name__ == "__main__":
+    main()

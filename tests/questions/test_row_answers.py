@@ -176,7 +176,7 @@ def test_classes_have_intervals(supervised):
     np.testing.assert_array_equal(answer.value, model.predict_proba(X[:20]))
     assert (answer.low <= answer.high).all()
     assert ((answer.low <= answer.value) & (answer.value <= answer.high)).mean() > 0.9
-    np.testing.assert_allclose(answer.low[:, 0], 1 - answer.high[:, 1])
+    np.testing.assert_allclose(answer.low[:, 0], 1 - answer.high[:, 1], rtol=1e-7, atol=1e-12)
     joint = model.joint_
     target = joint.probability("target = high", given=pd.DataFrame(X[:20], columns=["x0", "x1"]))
     np.testing.assert_allclose(target, answer.value[:, 0], atol=1e-5)
