@@ -12,9 +12,10 @@ from bayesspn.graphs import RegionGraph
 from bayesspn.inference.concentrations import draw_alpha, draw_beta, draw_mixing
 from bayesspn.inference.infinite.stick_breaking import draw_concentration
 from bayesspn.inference.leaf_parameters import draw_leaf_parameters
-from bayesspn.inference.leaf_priors import draw_leaf_priors
+from bayesspn.inference.leaf_priors import _gather_leaves, draw_leaf_priors
 from bayesspn.inference.prior import prior_state
 from bayesspn.inference.scopes import draw_scopes, region_log_marginals
+from bayesspn.inference.slice_sampling import family_target, log_target
 from bayesspn.inference.state import State
 from bayesspn.inference.sweep import place_columns
 from bayesspn.leaves.columns import Leaves, describe_column
@@ -133,6 +134,68 @@ def test_leaf_priors_follow_their_conditional():
     exact = -0.5 * ((GRID - group.center[0, 1]) / group.spread[0, 1]) ** 2
     exact += (betaln(zero + counts[:, 0], one + counts[:, 1]) - betaln(zero, one)).sum(axis=1)
     assert_follows(draws, exact, "phi")
+
+
+def test_concentrations_of_categories_follow_their_conditional_together():
+    """Both weights of a Beta prior, which move together and one by one, on a grid of two axes."""
+    model = Model(RegionGraph(0, leaves=4), binary_leaves(1))
+    (group,) = model.leaves.groups
+    counts = np.array([[6, 1], [0, 4], [1, 0], [3, 3]])
+    statistics = (counts[None, None].astype(np.int32),)
+    rng = np.random.default_rng(8)
+    phi = (group.center.copy(),)
+    sums = np.empty(DRAWS)
+    for number in range(DRAWS):
+        phi = draw_leaf_priors(rng, model, phi, statistics)
+        sums[number] = phi[0][0].sum()
+    axis = np.linspace(-6.0, 5.0, 441)
+    zero, one = np.exp(axis)[:, None, None], np.exp(axis)[:, None]
+    log_density = (betaln(zero + counts[:, 0], one + counts[:, 1]) - betaln(zero, one)).sum(axis=2)
+    standard = (axis - group.center[0, 0]) / group.spread[0, 0]
+    log_density = log_density - 0.5 * (standard[:, None] ** 2 + standard**2)
+    density = np.exp(log_density - log_density.max())
+    density /= density.sum()
+    total = axis[:, None] + axis
+    mean = (density * total).sum()
+    deviation = np.sqrt((density * (total - mean) ** 2).sum())
+    batches = sums.reshape(40, -1)
+    error = batches.mean(axis=1).std(ddof=1) / np.sqrt(40)
+    assert error < 0.1 * deviation
+    assert abs(sums.mean() - mean) < 4.5 * error
+    squares = ((batches - mean) ** 2).mean(axis=1)
+    assert abs(squares.mean() - deviation**2) < 4.5 * squares.std(ddof=1) / np.sqrt(40)
+
+
+@pytest.mark.parametrize("name", ["gaussian", "lognormal", "exponential", "poisson", "geometric"])
+@pytest.mark.parametrize("power", [1.0, 0.3])
+def test_targets_of_leaf_priors_are_those_of_the_families(name, power):
+    """Ratios of a target, coordinate by coordinate, are those of the marginal likelihood."""
+    values = np.array([1.0, 2.0, 2.0, 3.0, 7.0, 4.0])
+    model = Model(RegionGraph(0, leaves=3), Leaves((describe_column("x", values, name),)))
+    (group,) = model.leaves.groups
+    family, constants = group.family, group.constants[0]
+    cells = family.statistics(values, constants)
+    parts = (cells[:4], cells[4:5], cells[:0])
+    slots = np.array([[len(part), *part.sum(axis=0)] for part in parts])
+    rng = np.random.default_rng(0)
+    base = group.center[0] + 0.3 * rng.normal(size=group.center.shape[1])
+
+    def log_posterior(phi: np.ndarray, k: int) -> float:
+        prior = -0.5 * ((phi[k] - group.center[0, k]) / group.spread[0, k]) ** 2
+        hyper = family.hyper(phi, constants)
+        own = family.log_marginal(hyper, power * slots[:, 0], power * slots[:, 1:])
+        return prior + own[slots[:, 0] > 0].sum()
+
+    gathered = _gather_leaves(family.kind, slots, power)
+    for k in range(len(base)):
+        target = family_target(
+            family.kind, group.center[0, k], group.spread[0, k], base.copy(), constants, k, gathered
+        )
+        moved = base.copy()
+        moved[k] += 0.7
+        exact = log_posterior(moved, k) - log_posterior(base, k)
+        found = log_target(target, moved[k]) - log_target(target, base[k])
+        assert found == pytest.approx(exact, abs=1e-9), k
 
 
 def test_weights_over_families_follow_their_posterior():

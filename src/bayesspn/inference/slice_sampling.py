@@ -1,27 +1,31 @@
 """Univariate slice sampling (Neal, 2003), compiled, of the two kinds of targets there are.
 
-Hyper-parameters are either the concentration of symmetric Dirichlet distributions, given how often
-what was chosen, or a coordinate φ of the prior of a column's leaves, given their statistics. A
-`Target` holds what either of them needs; one sampler serves both.
+Hyper-parameters are either concentrations of Dirichlet distributions, given how often what was
+chosen, or coordinates φ of the prior of a column's leaves, given their statistics. A `Target` holds
+what either of them needs; one sampler serves both.
 """
 # mypy: disable-error-code="no-untyped-def"
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numba as nb
 import numpy as np
 
 from bayesspn.leaves.conjugate import (
+    GAUSSIAN,
     MOST_HYPER,
-    ONE_HOT,
     fill_hyper,
     log_marginal,
     log_normaliser,
-    log_one_hot_marginal,
 )
-from bayesspn.numerics.special_functions import log_rising_scalar
+from bayesspn.numerics.special_functions import (
+    log_gamma_scalar,
+    log_gammainc_scalar,
+    log_rising_scalar,
+)
 from bayesspn.numerics.streams import exponential, uniform
 
 _MOST_STEPS = 8
@@ -36,21 +40,21 @@ class Target(NamedTuple):
     Attributes
     ----------
     kind : int
-        CONCENTRATION, of which x is the logarithm, or a family, of whose φ it is a coordinate.
+        CONCENTRATION, or a family, of whose φ x is a coordinate.
     center, spread : float
         Of the prior.
-    counts, times : ndarray of shape (k,)
-        Of a concentration: distinct counts, and how often each occurs.
+    counts, times, base : ndarray of shape (k,)
+        Of a concentration: distinct counts, how often each occurs, and what the concentration of
+        each is, in units of exp(x).
     totals, total_times : ndarray of shape (m,)
-        The same of what counts add up to.
-    size : float
-        Number of things that counts are of.
+        What counts add up to, and how often each of these occurs.
+    rest, size : float
+        The concentrations of everything add up to rest + size · exp(x).
     phi, constants : ndarray of shape (f,), (c,)
         Of a column's leaf prior; the coordinate of ``phi`` is overwritten.
     coordinate : int
-    statistics : ndarray of shape (leaves, slots)
-    power : float
-        To which the densities of cells are raised.
+    leaves : ndarray of shape (leaves, slots)
+        Statistics of leaves: number of values and ΣT, of a Gaussian number, mean and scatter.
     """
 
     kind: int
@@ -58,14 +62,35 @@ class Target(NamedTuple):
     spread: float
     counts: np.ndarray
     times: np.ndarray
+    base: np.ndarray
     totals: np.ndarray
     total_times: np.ndarray
+    rest: float
     size: float
     phi: np.ndarray
     constants: np.ndarray
     coordinate: int
-    statistics: np.ndarray
-    power: float
+    leaves: np.ndarray
+
+
+@nb.njit(cache=True, nogil=True, error_model="numpy")
+def concentration_target(center, spread, counts, times, base, totals, total_times, rest, size):
+    """Target of the logarithm of a concentration, or of a factor of several."""
+    nothing = np.empty(0)
+    return Target(
+        CONCENTRATION, center, spread, counts, times, base, totals, total_times, rest, size,
+        nothing, nothing, 0, np.empty((0, 0)),
+    )  # fmt: skip
+
+
+@nb.njit(cache=True, nogil=True, error_model="numpy")
+def family_target(kind, center, spread, phi, constants, coordinate, leaves):
+    """Target of a coordinate of the leaf prior of a family that is not one-hot."""
+    nothing = np.empty(0)
+    return Target(
+        kind, center, spread, nothing, nothing, nothing, nothing, nothing, 0.0, 0.0,
+        phi, constants, coordinate, leaves,
+    )  # fmt: skip
 
 
 @nb.njit(cache=True, nogil=True, error_model="numpy")
@@ -73,34 +98,54 @@ def log_target(target, x):
     """Log density at x, up to a constant."""
     value = -0.5 * ((x - target.center) / target.spread) ** 2
     if target.kind == CONCENTRATION:
-        concentration = np.exp(x)
+        unit = np.exp(x)
         for k in range(target.counts.shape[0]):
-            value += target.times[k] * log_rising_scalar(concentration, target.counts[k])
+            rising = log_rising_scalar(unit * target.base[k], target.counts[k])
+            value += target.times[k] * rising
         for k in range(target.totals.shape[0]):
-            whole = log_rising_scalar(target.size * concentration, target.totals[k])
+            whole = log_rising_scalar(target.rest + target.size * unit, target.totals[k])
             value -= target.total_times[k] * whole
         return value
     target.phi[target.coordinate] = x
-    leaves, slots = target.statistics.shape
-    if target.kind == ONE_HOT:
-        prior, counts = np.empty(slots), np.empty(slots)
-        fill_hyper(ONE_HOT, target.phi, target.constants, prior)
-        strength = prior.sum()
-        for leaf in range(leaves):
-            for k in range(slots):
-                counts[k] = target.power * target.statistics[leaf, k]
-            value += log_one_hot_marginal(prior, strength, counts)
-        return value
-    prior, work, totals = np.empty(MOST_HYPER), np.empty(MOST_HYPER), np.empty(slots)
+    prior = np.empty(MOST_HYPER)
     fill_hyper(target.kind, target.phi, target.constants, prior)
+    if target.kind == GAUSSIAN:
+        return value + _log_gaussians(prior, target.coordinate, target.leaves)
+    work = np.empty(MOST_HYPER)
     log_prior = log_normaliser(target.kind, prior)
-    for leaf in range(leaves):
-        n = target.power * target.statistics[leaf, 0]
-        if n > 0.0:
-            for k in range(1, slots):
-                totals[k - 1] = target.power * target.statistics[leaf, k]
-            value += log_marginal(target.kind, prior, log_prior, n, totals, work)
+    for leaf in range(target.leaves.shape[0]):
+        cells = target.leaves[leaf]
+        value += log_marginal(target.kind, prior, log_prior, cells[0], cells[1:], work)
     return value
+
+
+@nb.njit(cache=True, nogil=True, error_model="numpy")
+def _log_gaussians(prior, coordinate, leaves):
+    """Log marginal likelihood of Gaussian leaves, without what a coordinate of φ leaves alone.
+
+    Leaves (leaves, 3) are numbers of values, means and sums of squared deviations from these.
+    """
+    m, kappa, a, b, limit = prior[0], prior[1], prior[2], prior[3], prior[4]
+    value = 0.0
+    for leaf in range(leaves.shape[0]):
+        n, mean, scatter = leaves[leaf, 0], leaves[leaf, 1], leaves[leaf, 2]
+        shape = a + 0.5 * n
+        rate = b + 0.5 * (scatter + kappa * n / (kappa + n) * (mean - m) ** 2)
+        value -= shape * math.log(rate)
+        if coordinate == 1:
+            value -= 0.5 * math.log(kappa + n)
+        elif coordinate == 2:
+            value += log_gamma_scalar(shape)
+        if limit < np.inf:
+            value += log_gammainc_scalar(shape, rate * limit)
+    each = 0.0
+    if coordinate == 1:
+        each = 0.5 * math.log(kappa)
+    elif coordinate >= 2:
+        each = a * math.log(b) - log_gamma_scalar(a)
+        if limit < np.inf:
+            each -= log_gammainc_scalar(a, b * limit)
+    return value + leaves.shape[0] * each
 
 
 @nb.njit(cache=True, nogil=True, error_model="numpy")
@@ -152,9 +197,8 @@ def draw_concentration_slice(stream, value, median, spread, width, counts):
     size = counts.shape[1]
     distinct, times = count_distinct(counts.ravel())
     totals, total_times = count_distinct(counts.sum(axis=1))
-    nothing = np.empty(0)
-    target = Target(
-        CONCENTRATION, np.log(median), spread, distinct, times, totals, total_times, float(size),
-        nothing, nothing, 0, np.empty((0, 0)), 1.0,
-    )  # fmt: skip
+    base = np.ones(distinct.shape[0])
+    target = concentration_target(
+        np.log(median), spread, distinct, times, base, totals, total_times, 0.0, float(size)
+    )
     return np.exp(draw_slice(stream, target, np.log(value), width))

@@ -406,7 +406,7 @@ def test_the_number_of_components_is_found_from_above_and_below(start, monkeypat
     leaves = Leaves(tuple(columns))
     model = Model(RegionGraph(1, 1, leaves=1), leaves, concentration=Learned(1.0, 1.0))
     rows = encode_rows(leaves, X)
-    chain = run_chain(start_chain(Key(1), model, rows), rows, burn_in=150, draws=100)
+    chain = run_chain(start_chain(Key(1), model, rows), rows, burn_in=400, draws=100)
     large = [(component_sizes(model, s.edge_counts) > 15).sum() for s in chain.draws]
     assert np.mean(np.array(large) == 4) > 0.8
     found = [count_components(model, state.scope) for state in chain.draws]

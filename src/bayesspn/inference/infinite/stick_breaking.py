@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 
 from bayesspn.arrays import Array, IntArray
-from bayesspn.inference.slice_sampling import CONCENTRATION, Target, draw_slice
+from bayesspn.inference.slice_sampling import concentration_target, draw_slice
 from bayesspn.model.generative import Learned, Model
 from bayesspn.numerics.gamma_variates import draw_log_gamma
 from bayesspn.numerics.streams import Randomness, as_stream
@@ -70,20 +70,16 @@ def draw_concentration(
     prior = model.concentration
     if not isinstance(prior, Learned):
         return concentration
-    nothing, one = np.empty(0), np.ones(1)
-    target = Target(
-        CONCENTRATION,
+    one = np.ones(1)
+    target = concentration_target(
         float(np.log(prior.median)),
         prior.spread,
         one,
         np.array([float(len(sizes))]),
+        one,
         np.array([float(sizes.sum())]),
         one,
-        1.0,
-        nothing,
-        nothing,
-        0,
-        np.empty((0, 0)),
+        0.0,
         1.0,
     )
     start = float(np.log(concentration[0]))

@@ -9,6 +9,7 @@ import numpy as np
 
 from bayesspn.arrays import Array
 from bayesspn.engine.shards import Shards
+from bayesspn.inference.leaf_priors import draw_leaf_priors
 from bayesspn.inference.starts.clustered import cluster_start
 from bayesspn.inference.starts.dependence import pairwise_dependence
 from bayesspn.inference.starts.spread import spread_start
@@ -30,6 +31,11 @@ _LEAST_ROWS = 500
 
 #: Dependence between columns of tables that are in use: all chains need the same.
 _DEPENDENCE: WeakKeyDictionary[Codebook, Array] = WeakKeyDictionary()
+
+#: Updates of the leaf priors of numbers before the first sweep. At the columns' scale they would be
+#: far too wide for leaves that fit a few rows. Priors of categories wait: those of clustered rows
+#: are extreme, and chains on dna and accidents began worse.
+_PRIOR_UPDATES = 10
 
 #: Partitions of the root that the components of an infinite mixture begin with, together.
 _START_PARTITIONS = 8
@@ -61,7 +67,15 @@ def start_state(key: Key, model: Model, shards: Shards, start: str = "spread") -
     if model.infinite:
         # components need rows to have a share: as if every edge of their roots had one
         counts[0][:] += 1
-    return State(scope, start_hyper(model), counts, statistics)
+    hyper = start_hyper(model)
+    phi = hyper.phi
+    for update in range(_PRIOR_UPDATES):
+        drawn = draw_leaf_priors(key.stream(update, Stream.START), model, phi, statistics)
+        phi = tuple(
+            before if group.family.coded else after
+            for group, before, after in zip(model.leaves.groups, phi, drawn, strict=True)
+        )
+    return State(scope, hyper._replace(phi=phi), counts, statistics)
 
 
 def _find_dependence(shards: Shards) -> Array:
