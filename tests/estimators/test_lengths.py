@@ -70,12 +70,14 @@ def test_lengths_follow_the_cost_of_a_sweep():
 
 def test_the_cost_of_a_sweep_grows_with_rows_families_and_nodes(fitted, table):
     model, sample = fitted.posterior_.model, encode(table, fitted.schema_)
-    small, large = (estimate_seconds(model, rows, sample) for rows in (100, 10**7))
+    small, large = (
+        estimate_seconds(model.graph, model.leaves, rows, sample) for rows in (100, 10**7)
+    )
     assert small < 0.01 < 0.1 < large
     plain = dataclasses.replace(model, leaves=Leaves(model.leaves.columns[:1]))
-    assert estimate_seconds(plain, 10**7, sample[:, :1]) < large
+    assert estimate_seconds(plain.graph, plain.leaves, 10**7, sample[:, :1]) < large
     wide = dataclasses.replace(model, graph=RegionGraph(1, 4, leaves=32))
-    assert estimate_seconds(wide, 10**7, sample) > large
+    assert estimate_seconds(wide.graph, wide.leaves, 10**7, sample) > large
 
 
 def test_a_limit_that_is_too_short_to_compare_graphs():

@@ -9,10 +9,11 @@ import pytest
 
 from bayesspn import BayesianSPN, FitPlan, RegionGraph, SPNRegressor
 from bayesspn.estimators import starting
-from bayesspn.selection import race
+from bayesspn.selection import lanes, race
 from bayesspn.selection.building import Priors
 from bayesspn.selection.defaults import default_graphs
-from bayesspn.selection.race import race_graphs, sample_rows
+from bayesspn.selection.lanes import advance_lanes, divide_rows, sample_rows
+from bayesspn.selection.race import race_graphs
 from bayesspn.tables.infer import encode_table
 
 
@@ -67,14 +68,46 @@ def test_no_comparison_is_begun_after_the_time():
 class Lane(NamedTuple):
     name: str
     scores: np.ndarray
+    pace: float
 
 
 @pytest.mark.parametrize(("ahead", "first"), [(0.0, "quick"), (0.4, "quick"), (0.6, "slow")])
 def test_graphs_that_are_slow_must_be_better(ahead, first):
     """By 0.0025 nats a cell, and as many times more as they are too slow."""
-    lanes = [Lane("quick", np.full(5, -3.0)), Lane("slow", np.full(5, -3.0 + ahead))]
-    assert race._rank(lanes, [200.0, 50.0], 100)[0].name == first
-    assert race._rank(lanes, None, 100)[0].name == ("slow" if ahead else "quick")
+    tried = [Lane("quick", np.full(5, -3.0), 0.005), Lane("slow", np.full(5, -3.0 + ahead), 0.02)]
+    hurried, patient = (race._Running((), None, 1, np.inf, left, 100, None) for left in (1.0, None))
+    assert hurried.rank(tried)[0].name == first
+    assert patient.rank(tried)[0].name == ("slow" if ahead else "quick")
+
+
+def many_kinds(rows=400, kinds=40, seed=3):
+    """Rows of many kinds, each with values of its own: few nodes cannot tell them apart."""
+    rng = np.random.default_rng(seed)
+    kind = rng.integers(kinds, size=rows)
+    centers = rng.normal(size=(kinds, 3))
+    cells = (centers[kind] + 0.01 * rng.normal(size=(rows, 3))).round(4)
+    return pd.DataFrame(cells, columns=list("abc"))
+
+
+def test_the_best_graph_grows_while_that_is_better():
+    graphs = (RegionGraph(1, 1, leaves=4, products="shared"),)
+    found = run(many_kinds(), graphs, stops=(5, 10), sweep_seconds=0.01)
+    assert found.graph.leaves >= 16
+    assert found.graph.partitions == graphs[0].partitions
+    table = found.table
+    assert set(table["graph"].map(lambda graph: graph.leaves)) >= {4, 8, 16}
+    # scores after as many sweeps are compared
+    assert table["behind"].iloc[0] == 0
+    assert (table["behind"] >= 0).all()
+
+
+def test_graphs_do_not_grow_without_need_or_beyond_what_sweeps_may_cost():
+    rng = np.random.default_rng(0)
+    noise = pd.DataFrame(rng.normal(size=(200, 3)).round(2), columns=list("abc"))
+    graphs = (RegionGraph(1, 1, leaves=4, products="shared"),)
+    assert run(noise, graphs, stops=(5, 10), sweep_seconds=0.01).graph.leaves <= 8
+    assert run(many_kinds(), graphs, stops=(5,), sweep_seconds=1e-6).graph.leaves == 4
+    assert run(many_kinds(), graphs, stops=(5,), sweep_seconds=1.0, seconds=0.0).graph.leaves == 4
 
 
 def test_chains_try_every_start():
@@ -86,18 +119,19 @@ def test_chains_try_every_start():
 def test_the_pace_is_that_of_sweeps(monkeypatch):
     """Not of starts, of which a chain has one."""
     schema, values, _ = encode_table(two_groups(60), None)
-    lanes = [race._Lane(RegionGraph(1, 2, leaves=3))]
-    race._divide(lanes, schema, values, Priors(), seed=0)
-    start = race.start_state
+    lane = divide_rows(schema, values, Priors(), 0).lane(
+        RegionGraph(1, 2, leaves=3), Priors(), 0, 0
+    )
+    start = lanes.start_state
 
     def slow(*arguments):
         time.sleep(0.5)
         return start(*arguments)
 
-    monkeypatch.setattr(race, "start_state", slow)
+    monkeypatch.setattr(lanes, "start_state", slow)
     begun = time.perf_counter()
-    run = race._advance_run(lanes[0].runs[0], 0, 2, None)
-    assert run.seconds < time.perf_counter() - begun - 0.4
+    advance_lanes([lane], 2, None, 1)
+    assert sum(run.seconds for run in lane.runs) < time.perf_counter() - begun - 0.4
 
 
 def test_rows_are_sampled_for_wide_and_long_tables():

@@ -93,7 +93,7 @@ def _go_on(estimator: Any, model: Model, table: TrainingTable, states: Sequence[
     rows = table.encode(model.leaves)
     generation = estimator._generation + 1
     seed = draw_seed(estimator.random_state) + generation * (LARGEST_SEED + 1)
-    cost = estimate_seconds(model, table.shape[0], table.sample)
+    cost = estimate_seconds(model.graph, model.leaves, table.shape[0], table.sample)
     clock = start_clock(estimator.time_limit)
     cores = count_cores(estimator.n_jobs, math.prod(table.shape))
     estimator._sample(model, rows, seed, WarmUp(), cost, cores=cores, clock=clock, states=states)

@@ -187,7 +187,7 @@ class JointEstimator(Diagnosed, BaseEstimator):
         leaves = describe_columns(table.schema, table.sample, priors.fixed_gamma, table.recorded)
         model = priors.model(graph, table.reach(leaves))
         rows = table.encode(model.leaves)
-        cost = estimate_seconds(model, table.shape[0], table.sample)
+        cost = estimate_seconds(model.graph, model.leaves, table.shape[0], table.sample)
         if clock is not None and saved is None:
             with limited_threads(cores):
                 warm = fit_warm_up(warm, model, rows, seed, clock, self.chains)

@@ -32,6 +32,9 @@ _FEWEST_CHAINS = 2
 #: two of 240 on six of six large tables, and eight of 60 on four of them.
 _CHAIN_SWEEPS = 100
 
+#: Sweeps that there must be time for if the best graph is to grow: four chains.
+GROWN_SWEEPS = 4 * _CHAIN_SWEEPS
+
 #: Draws of all chains together: neighbours in a chain say nearly the same.
 _DRAWS = 96
 _FEWEST_DRAWS = 2

@@ -13,6 +13,8 @@ from bayesspn.engine.shards import Shards, as_shards
 from bayesspn.estimators.fitting import Clock
 from bayesspn.estimators.plans import (
     ALL_WARM_UPS,
+    GROWN_SWEEPS,
+    NOMINAL_SECONDS,
     RACE_SHARE,
     WARM_UP_SHARE,
     compares_graphs,
@@ -29,7 +31,8 @@ from bayesspn.rows.encoded import EncodedRows
 from bayesspn.selection.building import Priors, TableModels
 from bayesspn.selection.candidates import default_candidates
 from bayesspn.selection.defaults import choose_graph, default_graphs
-from bayesspn.selection.race import FEWEST_ROWS, estimate_race, race_graphs, sample_rows
+from bayesspn.selection.lanes import sample_rows
+from bayesspn.selection.race import FEWEST_ROWS, estimate_race, race_graphs
 from bayesspn.selection.successive_halving import rank_graphs
 
 #: Sweeps that the pace of a warm-up is read off.
@@ -100,6 +103,7 @@ def find_start(
             seconds=None if clock is None else clock.left(RACE_SHARE),
             rows=shape[0],
             budget=None if clock is None else clock.left(),
+            sweep_seconds=(NOMINAL_SECONDS if clock is None else clock.left()) / GROWN_SWEEPS,
             progress=estimator.progress,
         )
     return Found(graph, plan_warm_up(given, shape[0], START_NAMES[::-1]), tables)

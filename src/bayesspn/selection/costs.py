@@ -11,7 +11,7 @@ import numpy as np
 
 from bayesspn.arrays import Array
 from bayesspn.graphs import RegionGraph
-from bayesspn.model.generative import Model
+from bayesspn.leaves.columns import Leaves
 
 #: Seconds of a sweep in any case, for every weight, and for every statistic of a leaf.
 _SWEEP, _WEIGHT, _STATISTIC = 1.2e-3, 8e-8, 9e-9
@@ -25,23 +25,23 @@ _NODE, _SEEN, _VISITED, _FAMILY_VISITED = 6e-10, 9e-10, 3.2e-9, 6.8e-9
 _START = 6e-4
 
 
-def estimate_seconds(model: Model, rows: int, sample: Array) -> float:
+def estimate_seconds(graph: RegionGraph, leaves: Leaves, rows: int, sample: Array) -> float:
     """What a sweep costs.
 
     Parameters
     ----------
-    model : Model
+    graph : RegionGraph
+    leaves : Leaves
     rows : int
         Of the table.
     sample : ndarray of shape (sample, columns)
         Some of them.
     """
-    leaves = model.leaves
     families = [
         0 if c.n_categories and len(c.families) == 1 else len(c.families) for c in leaves.columns
     ]
     statistics = sum(len(group) * group.n_slots for group in leaves.groups)
-    return _add_up(model.graph, rows, _telling(sample), np.array(families), statistics)
+    return _add_up(graph, rows, _telling(sample), np.array(families), statistics)
 
 
 def estimate_trials(graphs: Sequence[RegionGraph], sample: Array, sweeps: int) -> float:

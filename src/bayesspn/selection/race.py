@@ -1,58 +1,41 @@
-"""The comparison of graphs inside a fit: short chains, judged by rows held out.
+"""The comparison of graphs inside a fit, which takes the best of those that suit a table.
 
 Every graph is tried on a sample of the table, from one kind of start. After a few sweeps the worse
-half is dropped, the rest goes on, and so on. It takes a small part of a fit and does not need the
-evidence. Without a time limit it depends on nothing but the table and the seed; with one, on how
-many lanes there is time for.
+half is dropped, the rest goes on, and so on; then the best one grows, for as long as twice as many
+nodes per region are better. It takes a small part of a fit and does not need the evidence. Without
+a time limit it depends on nothing but the table and the seed; with one, on how many graphs there is
+time for.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from joblib import delayed
 from tqdm.auto import tqdm
 
 from bayesspn.arrays import Array
-from bayesspn.engine.shards import as_shards
 from bayesspn.graphs import RegionGraph
-from bayesspn.inference.starts.choices import StartName, start_state
-from bayesspn.inference.state import State
-from bayesspn.inference.sweep import draw_sweep
-from bayesspn.model.generative import Model
-from bayesspn.numerics.parallel import count_cores, run_side_by_side
-from bayesspn.numerics.random_numbers import Key
-from bayesspn.prediction.posterior import Posterior
-from bayesspn.rows.encoded import EncodedRows, encode_rows
+from bayesspn.numerics.parallel import count_cores
 from bayesspn.selection.building import Priors
-from bayesspn.selection.costs import estimate_trials
-from bayesspn.tables.columns import describe_columns
+from bayesspn.selection.costs import estimate_seconds, estimate_trials
+from bayesspn.selection.lanes import Lane, advance_lanes, divide_rows, find_gaps, sample_rows
 from bayesspn.tables.schema import Schema
 
 #: Sweeps that lanes have done when they are compared; the better half goes on.
 STOPS = (10, 30, 70)
 
-#: Rows at most, cells at most, and rows at least that are looked at.
-_MOST_ROWS = 10_000
-_MOST_CELLS = 200_000
-_LEAST_ROWS = 600
+#: Stops at which twice as many nodes must be better; what they gain shows early.
+_GROWING_STOPS = 2
 
-#: Share of the rows that is held out.
-_HELD_OUT = 0.25
-
-#: Divisions into rows to learn from and rows held out, for tables with at most so many rows.
-_DIVISIONS = ((800, 2),)
-
-#: States that a lane is judged by, and sweeps between them.
-_JUDGED, _APART = 3, 3
-
-#: A row held out counts for at most so many nats less than under the lane that foresaw it best.
-_LARGEST_GAP = 20.0
+#: How many times as long a sweep takes with twice as many nodes, at most; and nodes per region that
+#: a graph may grow to.
+_GROWING_COST = 3.0
+_MOST_NODES = {"shared": 128, "cross": 32}
 
 #: Sweeps that there should be time for, of all chains together. Nats by which a cell is short if
 #: there is not, times how many times too slow they are: 40 sweeps in place of 100 lost 1.5 % on
@@ -60,49 +43,11 @@ _LARGEST_GAP = 20.0
 _LEAST_SWEEPS = 100
 _LOSS = 0.0025
 
-#: Where chains of a race begin: on 41 tables, graphs that were also tried from the other start were
-#: no better.
-_START: StartName = "clustered"
-
 #: Lanes that are compared even if there is no time for it.
 FEWEST_LANES = 2
 
 #: Fewest rows that can be divided.
 FEWEST_ROWS = 20
-
-
-@dataclass
-class _Lane:
-    """A graph in the race, with one chain per division of the rows."""
-
-    graph: RegionGraph
-    runs: list[_Run] = field(default_factory=list)
-    scores: Array = field(default_factory=lambda: np.empty(0))
-    sweeps: int = 0
-
-    @property
-    def pace(self) -> float:
-        """Seconds that a sweep of a row took.
-
-        Of many rows each takes less, a half to a sixth. But large graphs also need more sweeps than
-        short chains show: choosing by what all rows take gave worse scores on tables of clicks and
-        words.
-        """
-        return (
-            sum(run.seconds / run.rows.n_rows for run in self.runs) / len(self.runs) / self.sweeps
-        )
-
-
-class _Run(NamedTuple):
-    """A chain of a lane on one division of the rows."""
-
-    model: Model
-    rows: EncodedRows
-    held_out: Array
-    key: Key
-    state: State | None
-    scores: Array
-    seconds: float = 0.0
 
 
 class Race(NamedTuple):
@@ -114,8 +59,8 @@ class Race(NamedTuple):
         The best.
     table : DataFrame
         A row per graph, best first: ``graph``, ``score`` (mean log density of a row held out),
-        ``behind`` and ``error`` (how far behind the best, with its standard error), ``sweeps`` done
-        and ``weights`` of the graph.
+        ``behind`` and ``error`` (how far behind the best after as many sweeps, with its standard
+        error), ``sweeps`` done and ``weights`` of the graph.
     """
 
     graph: RegionGraph
@@ -133,6 +78,7 @@ def race_graphs(
     rows: int | None = None,
     target: int | None = None,
     stops: Sequence[int] = STOPS,
+    sweep_seconds: float = 0.0,
     n_jobs: int | None = None,
     seconds: float | None = None,
     budget: float | None = None,
@@ -157,6 +103,8 @@ def race_graphs(
         column; None judges by whole rows.
     stops : sequence of int
         Sweeps that lanes have done when they are compared.
+    sweep_seconds : float, default=0
+        The best graph grows while a sweep of the whole table costs no more than this (`costs`).
     n_jobs : int, default=None
         Cores; see `count_cores`.
     seconds : float, default=None
@@ -168,40 +116,132 @@ def race_graphs(
     progress : bool, default=False
         Whether to show a bar.
     """
-    begun = time.monotonic()
-    lanes = [_Lane(graph) for graph in graphs]
-    _divide(lanes, schema, values, priors, seed, recorded)
-    if seconds is not None:  # the quick ones come first
-        lanes.sort(key=lambda lane: lane.graph.n_leaf_regions)
-    dropped: list[_Lane] = []
+    divided = divide_rows(schema, values, priors, seed, recorded)
+    lanes = [divided.lane(graph, priors, seed, number) for number, graph in enumerate(graphs)]
     with tqdm(
         total=sum(len(lanes) >> k for k in range(len(stops))),
         desc="comparing graphs",
         unit=" runs",
         disable=not progress,
     ) as bar:
+        race = _Running(
+            stops,
+            target,
+            count_cores(n_jobs),
+            np.inf if seconds is None else time.monotonic() + seconds,
+            None if budget is None else budget / (rows or len(values)),
+            1 if target is not None else values.shape[1],
+            bar,
+        )
+        lanes = race.halve(lanes)
+        if sweep_seconds > 0.0:
+            sample, size = sample_rows(values, seed), rows or len(values)
+            lanes = race.grow(
+                lanes,
+                lambda graph: (
+                    divided.lane(graph, priors, seed, len(graphs) + graph.leaves)
+                    if graph.leaves <= _MOST_NODES[graph.products]
+                    and estimate_seconds(graph, divided.leaves, size, sample) <= sweep_seconds
+                    else None
+                ),
+            )
+    return Race(lanes[0].graph, _tabulate(lanes))
+
+
+class _Running(NamedTuple):
+    """A race, with its rules and its time.
+
+    Attributes
+    ----------
+    stops : sequence of int
+    target : int or None
+    jobs : int
+    end : float
+        When it should be over, in seconds of `time.monotonic`.
+    budget : float or None
+        Seconds that all chains may take for a row.
+    columns : int
+        That scores are of.
+    bar : tqdm
+    """
+
+    stops: Sequence[int]
+    target: int | None
+    jobs: int
+    end: float
+    budget: float | None
+    columns: int
+    bar: tqdm
+
+    def halve(self, lanes: list[Lane]) -> list[Lane]:
+        """Drop the worse half at every stop; all lanes, best first."""
+        if self.end < np.inf:  # the quick ones come first
+            lanes = sorted(lanes, key=lambda lane: lane.graph.n_leaf_regions)
+        dropped: list[Lane] = []
         pace, done = 0.0, 0
-        for number, stop in enumerate(stops):
-            taken = time.monotonic() - begun
-            coming = pace * len(lanes) * (stop - done)
-            late = seconds is not None and taken + coming > seconds
+        for number, stop in enumerate(self.stops):
+            begun = time.monotonic()
+            late = begun + pace * len(lanes) * (stop - done) > self.end
             if number and (late or len(lanes) == 1):
                 break
-            end = begun + seconds if seconds is not None and not number else np.inf
-            lanes = _advance(lanes, stop, target, n_jobs, end)
+            lanes = self._advance(lanes, stop, hurry=not number)
             # what a sweep of a lane took, for the time that the next comparison will take
-            pace = (time.monotonic() - begun - taken) / (len(lanes) * (stop - done))
+            pace = (time.monotonic() - begun) / (len(lanes) * (stop - done))
             done = stop
-            bar.update(len(lanes))
-            time_for = None
-            if budget is not None:
-                time_for = [budget / (lane.pace * (rows or len(values))) for lane in lanes]
-            lanes = _rank(lanes, time_for, 1 if target is not None else values.shape[1])
-            if number + 1 < len(stops):
+            self.bar.update(len(lanes))
+            lanes = self.rank(lanes)
+            if number + 1 < len(self.stops):
                 kept = -(-len(lanes) // 2)
                 dropped = lanes[kept:] + dropped
                 lanes = lanes[:kept]
-    return Race(lanes[0].graph, _tabulate([*lanes, *dropped]))
+        return lanes + dropped
+
+    def _advance(self, lanes: list[Lane], stop: int, hurry: bool) -> list[Lane]:
+        """Bring lanes to a number of sweeps: all, or in a hurry as many as there is time for."""
+        together = max(self.jobs, FEWEST_LANES) if hurry and self.end < np.inf else len(lanes)
+        advanced: list[Lane] = []
+        while len(advanced) < len(lanes) and (not advanced or time.monotonic() < self.end):
+            some = lanes[len(advanced) : len(advanced) + together]
+            advance_lanes(some, stop, self.target, self.jobs)
+            advanced += some
+        return advanced
+
+    def grow(self, lanes: list[Lane], begin: Callable[[RegionGraph], Lane | None]) -> list[Lane]:
+        """Double the nodes of the best graph for as long as that is better.
+
+        ``begin`` gives the lane of a graph, or None if it is too large.
+        """
+        while True:
+            best = lanes[0]
+            graph = replace(best.graph, sums=2 * best.graph.sums, leaves=2 * best.graph.leaves)
+            larger = None if graph in [lane.graph for lane in lanes] else begin(graph)
+            if larger is None:
+                return lanes
+            gain = error = 0.0
+            for stop in sorted(best.judged)[:_GROWING_STOPS]:
+                taken = sum(run.seconds for run in best.runs) / best.sweeps
+                if time.monotonic() + _GROWING_COST * taken * stop / self.jobs > self.end:
+                    return lanes
+                advance_lanes([larger], stop, self.target, self.jobs)
+                self.bar.total += 1
+                self.bar.update(1)
+                gain, error = _compare(larger, best)
+                gain -= float(np.diff(self._haste([best, larger]))[0])
+                if gain < -error:
+                    break
+            lanes = [larger, *lanes] if gain > error else [best, larger, *lanes[1:]]
+
+    def rank(self, lanes: Sequence[Lane]) -> list[Lane]:
+        """Lanes by their scores, best first, less what those lose that there are few sweeps of."""
+        scores = find_gaps([lane.scores for lane in lanes]).mean(axis=1) - self._haste(lanes)
+        return [lanes[k] for k in np.argsort(-scores, kind="stable")]
+
+    def _haste(self, lanes: Sequence[Lane]) -> Array:
+        """What chains lose that have no time to climb; (lanes,)."""
+        if self.budget is None:
+            return np.zeros(len(lanes))
+        haste = np.array([_LEAST_SWEEPS * lane.pace / self.budget for lane in lanes])
+        return np.where(haste > 1.0, _LOSS * self.columns * haste, 0.0)
 
 
 def estimate_race(graphs: Sequence[RegionGraph], sample: Array) -> float:
@@ -210,112 +250,21 @@ def estimate_race(graphs: Sequence[RegionGraph], sample: Array) -> float:
     return estimate_trials(quickest, sample, STOPS[0])
 
 
-def sample_rows(values: Array, seed: int) -> Array:
-    """Rows that are looked at: as many as can be compared quickly."""
-    rows, columns = values.shape
-    most = min(_MOST_ROWS, max(_LEAST_ROWS, _MOST_CELLS // columns))
-    if rows <= most:
-        return values
-    chosen = np.random.default_rng([seed, rows]).choice(rows, size=most, replace=False)
-    return values[np.sort(chosen)]
+def _compare(one: Lane, other: Lane) -> tuple[float, float]:
+    """How much better one is than another after as many sweeps, and its standard error."""
+    stop = max(one.judged.keys() & other.judged.keys())
+    gains = np.subtract(*find_gaps([one.judged[stop], other.judged[stop]]))
+    return float(gains.mean()), float(gains.std() / np.sqrt(len(gains)))
 
 
-def _divide(
-    lanes: list[_Lane],
-    schema: Schema,
-    values: Array,
-    priors: Priors,
-    seed: int,
-    recorded: Array | None = None,
-) -> None:
-    """Give every lane its chains, on the same divisions of the rows."""
-    sample = sample_rows(values, seed)
-    rows = len(sample)
-    divisions = next((count for most, count in _DIVISIONS if len(values) <= most), 1)
-    leaves = describe_columns(schema, sample, priors.fixed_gamma, recorded)
-    models = {lane.graph: priors.model(lane.graph, leaves) for lane in lanes}
-    held = max(1, round(_HELD_OUT * rows))
-    for division in range(divisions):
-        order = np.random.default_rng([seed, division]).permutation(rows)
-        encoded = encode_rows(leaves, sample[order[held:]])
-        for number, lane in enumerate(lanes):
-            key = Key(seed, number).aside(1_000 + division)
-            lane.runs.append(
-                _Run(models[lane.graph], encoded, sample[order[:held]], key, None, np.empty(0))
-            )
-
-
-def _advance(
-    lanes: list[_Lane], stop: int, target: int | None, n_jobs: int | None, end: float
-) -> list[_Lane]:
-    """Bring lanes to a number of sweeps: all of them, or as many as there is time for."""
-    jobs = count_cores(n_jobs)
-    together = len(lanes) if end == np.inf else max(jobs, FEWEST_LANES)
-    advanced: list[_Lane] = []
-    while len(advanced) < len(lanes) and (not advanced or time.monotonic() < end):
-        some = lanes[len(advanced) : len(advanced) + together]
-        tasks = [
-            delayed(_advance_run)(run, lane.sweeps, stop, target)
-            for lane in some
-            for run in lane.runs
-        ]
-        done = iter(run_side_by_side(tasks, jobs))
-        for lane in some:
-            lane.runs = [next(done) for _ in lane.runs]
-            lane.scores = np.concatenate([run.scores for run in lane.runs])
-            lane.sweeps = stop
-        advanced += some
-    return advanced
-
-
-def _advance_run(run: _Run, done: int, stop: int, target: int | None) -> _Run:
-    shards = as_shards(run.rows)
-    state = run.state
-    if state is None:
-        state = start_state(run.key, run.model, shards, _START)
-    begun = time.perf_counter() - run.seconds  # of sweeps alone, which a fit has many of
-    kept = []
-    for sweep in range(done + 1, stop + 1):
-        state, _ = draw_sweep(run.key, sweep, run.model, shards, state)
-        if (stop - sweep) % _APART == 0 and (stop - sweep) // _APART < _JUDGED:
-            kept.append(state)
-    seconds = time.perf_counter() - begun
-    posterior = Posterior(run.model, (tuple(kept),))
-    scores = posterior.score_samples(run.held_out)
-    if target is not None:
-        others = run.held_out.copy()
-        others[:, target] = np.nan
-        # few rows held out say little about one column: those that explain the rest count as well
-        whole = scores / run.held_out.shape[1]
-        scores = scores - posterior.score_samples(others) + whole
-    return run._replace(state=state, scores=scores, seconds=seconds)
-
-
-def _rank(lanes: list[_Lane], time_for: Sequence[float] | None, columns: int) -> list[_Lane]:
-    """Lanes by their scores, best first, less what those lose that there are few sweeps of."""
-    scores = _gaps(lanes).mean(axis=1)
-    if time_for is not None:
-        haste = _LEAST_SWEEPS / np.array(time_for)
-        scores = np.where(haste > 1.0, scores - _LOSS * columns * haste, scores)
-    return [lanes[k] for k in np.argsort(-scores, kind="stable")]
-
-
-def _gaps(lanes: Sequence[_Lane]) -> Array:
-    """How much less each lane gives each row held out than the best one does; (lanes, rows)."""
-    scores = np.nan_to_num(np.stack([lane.scores for lane in lanes]), nan=-np.inf)
-    best = np.maximum(scores.max(axis=0), np.finfo(float).min)
-    return np.maximum(scores - best, -_LARGEST_GAP)
-
-
-def _tabulate(lanes: Sequence[_Lane]) -> pd.DataFrame:
-    gaps = _gaps(lanes)
-    behind = gaps[0] - gaps
+def _tabulate(lanes: Sequence[Lane]) -> pd.DataFrame:
+    behind = np.array([_compare(lanes[0], lane) for lane in lanes])
     return pd.DataFrame(
         {
             "graph": [lane.graph for lane in lanes],
             "score": [float(np.mean(lane.scores)) for lane in lanes],
-            "behind": behind.mean(axis=1),
-            "error": behind.std(axis=1) / np.sqrt(behind.shape[1]),
+            "behind": behind[:, 0],
+            "error": behind[:, 1],
             "sweeps": [lane.sweeps for lane in lanes],
             "weights": [lane.graph.n_weights for lane in lanes],
         }
