@@ -9,7 +9,7 @@ OLDEST := .oldest
 
 .PHONY: demo compiled test test-long test-oldest package fuzz mutants lint docs transcript pictures \
 	choose-graphs bench bench-scoring bench-rows bench-small bench-growth bench-quality bench-imputation \
-	bench-scaling table1 table2 figure3 cost plain supervised recovery honesty rivals results sense clean
+	bench-scaling table1 table2 figure3 cost plain supervised recovery honesty intervals rivals results sense clean
 
 $(READY): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -127,6 +127,10 @@ recovery: $(READY)
 honesty: $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps statsmodels vega_datasets
 	$(BIN)/python experiments/honesty.py $(if $(DATA),--data $(DATA)) $(ARGS)
+
+# intervals against known truths: many categories, few rows
+intervals: $(READY)
+	$(BIN)/python experiments/intervals.py $(ARGS)
 
 # SPFlow brings its own torch, so it gets an environment of its own
 $(RIVALS)/spflow/.ready: $(READY)
