@@ -121,8 +121,8 @@ MUTANTS = [
     ),
     Mutant(
         "β", "the first partition only", "inference/concentrations.py",
-        "counts = np.concatenate(scope.partition_counts())",
-        "counts = np.concatenate(scope.partition_counts())[:1]",
+        "prior, beta[0], scope.partition_counts)",
+        "prior, beta[0], scope.partition_counts[:1])",
         HYPER,
     ),
     Mutant(

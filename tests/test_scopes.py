@@ -53,9 +53,8 @@ def test_induced_scopes_match_hand_calculation():
 
 
 def test_partition_counts_match_hand_calculation():
-    root, below = hand_made_scope().partition_counts()
-    np.testing.assert_array_equal(root, [[2, 1], [1, 2]])
-    np.testing.assert_array_equal(below, [[1, 1], [1, 0], [0, 1], [1, 1]])
+    root, below = [[2, 1], [1, 2]], [[1, 1], [1, 0], [0, 1], [1, 1]]
+    np.testing.assert_array_equal(hand_made_scope().partition_counts, root + below)
 
 
 def test_choices_of_dimensions_that_do_not_arrive_have_no_effect():
@@ -66,8 +65,7 @@ def test_choices_of_dimensions_that_do_not_arrive_have_no_effect():
     assert (changed[1] != scope.y[1]).any()
     other = Scope(scope.graph, tuple(changed))
     np.testing.assert_array_equal(other.leaf_regions, scope.leaf_regions)
-    for a, b in zip(other.partition_counts(), scope.partition_counts(), strict=True):
-        np.testing.assert_array_equal(a, b)
+    np.testing.assert_array_equal(other.partition_counts, scope.partition_counts)
 
 
 def test_depth_zero_puts_every_dimension_into_the_one_leaf_region():
@@ -113,10 +111,8 @@ def test_every_dimension_reaches_one_leaf_region_per_path(graph):
 @pytest.mark.parametrize("graph", GRAPHS, ids=name_graph)
 def test_partition_counts_are_the_sizes_of_the_children(graph):
     scope = draw_prior_scope(np.random.default_rng(2), graph, 9, 1.0)
-    for level, counts in enumerate(scope.partition_counts()):
-        assert counts.shape == (graph.regions[level] * graph.branching[level], graph.children)
-        sizes = scope.region_scopes[level + 1].sum(axis=1)
-        np.testing.assert_array_equal(counts.ravel(), sizes)
+    sizes = np.concatenate([member.sum(axis=1) for member in scope.region_scopes[1:]])
+    np.testing.assert_array_equal(scope.partition_counts, sizes.reshape(-1, graph.children))
 
 
 def valid_region_scopes():
@@ -214,7 +210,7 @@ def test_prior_scope_counts_are_beta_binomial(children, beta):
     dimensions, partitions = 6, 4000
     graph = RegionGraph(depth=1, partitions=partitions, children=children, leaves=1)
     scope = draw_prior_scope(np.random.default_rng(5), graph, dimensions, beta)
-    counts = scope.partition_counts()[0]
+    counts = scope.partition_counts
     expected = stats.betabinom.pmf(
         np.arange(dimensions + 1), dimensions, beta, (children - 1) * beta
     )

@@ -100,15 +100,19 @@ class Scope:
             scopes.append(member)
         return tuple(scopes)
 
-    def partition_counts(self) -> tuple[NDArray[np.int64], ...]:
-        """Dimensions that each partition sends to each child: arrays (partitions, children)."""
-        children = self.graph.children
-        return tuple(
-            np.bincount(reached.ravel(), minlength=regions).reshape(-1, children)
+    @cached_property
+    def partition_counts(self) -> NDArray[np.int64]:
+        """Dimensions that each partition sends to each child, level after level.
+
+        Shape (partitions of all levels, children).
+        """
+        counts = [
+            np.bincount(reached.ravel(), minlength=regions)
             for regions, reached in zip(
                 self.graph.regions[1:], self.reached_regions[1:], strict=True
             )
-        )
+        ]
+        return np.concatenate(counts).reshape(-1, self.graph.children)
 
 
 @nb.njit(cache=True, nogil=True, error_model="numpy")

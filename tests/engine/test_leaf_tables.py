@@ -10,7 +10,7 @@ from support import GRAPHS, binary_leaves, mixed_leaves, mixed_table, prior_circ
 
 from bayesspn.engine import features, oracle
 from bayesspn.engine.compiled import CompiledCircuit
-from bayesspn.engine.kernels.layout import LeafTables, make_workspace
+from bayesspn.engine.kernels.layout import LeafTables, make_leaf_space
 from bayesspn.engine.kernels.leaf_values import fill_dense, sum_leaves_of_row
 from bayesspn.engine.leaf_tables import CircuitTables, tabulate
 from bayesspn.inference.circuits import predictive_circuit
@@ -52,10 +52,11 @@ def leaf_logs(
     program = CompiledCircuit(made.circuit, encoded, made.constant.dtype.type)
     logs = np.empty((len(rows), *tables.constant.shape))
     # that of the kernels: types of this module would stay in the cache of compiled code
-    work = make_workspace(program.geometry, tables, program.plan, 0)
+    space, cap = make_leaf_space(tables, program.plan), program.plan.rows
     for place, row in enumerate(rows):
-        fill_dense(row, 1, work, tables.dense, work.entry_of.shape[1])
-        sum_leaves_of_row(logs[place], row, 0, work, tables, block.row_start, block.row_features)
+        fill_dense(row, 1, space, tables.dense, cap)
+        cells = block.row_start, block.row_features
+        sum_leaves_of_row(logs[place], row, 0, cap, space, tables, *cells)
     return logs
 
 

@@ -11,7 +11,7 @@ from support import GRAPHS, binary_leaves, mixed_leaves, mixed_table, prior_circ
 from bayesspn.engine import compiled, oracle, patterns
 from bayesspn.engine.compiled import CompiledCircuit
 from bayesspn.engine.kernels import upward
-from bayesspn.engine.kernels.layout import make_workspace
+from bayesspn.engine.kernels.layout import make_leaf_space, make_workspace
 from bayesspn.engine.kernels.leaf_values import evaluate_leaves
 from bayesspn.engine.row_sums import Address
 from bayesspn.graphs import RegionGraph
@@ -62,7 +62,8 @@ def evaluate_rows(program: CompiledCircuit, rows: EncodedRows):
     """
     (block,) = rows.blocks
     tables = program.tables.with_block(block)
-    work = make_workspace(program.geometry, tables, program.plan, program.first_entry[0])
+    work = make_workspace(program.geometry, program.plan, program.first_entry[0])
+    space = make_leaf_space(tables, program.plan)
     found = block.values(rows.codebook)
     for first in range(0, block.n_rows, program.plan.rows):
         count = min(program.plan.rows, block.n_rows - first)
@@ -70,6 +71,7 @@ def evaluate_rows(program: CompiledCircuit, rows: EncodedRows):
             first,
             count,
             work,
+            space,
             program.entries,
             program.geometry,
             tables,

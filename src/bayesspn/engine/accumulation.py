@@ -16,6 +16,7 @@ from bayesspn.engine.features import (
     dense_codes,
     dense_values,
     has_few_slots,
+    keep,
     tabulated_codes,
     tabulated_values,
     valued_columns,
@@ -63,19 +64,15 @@ class Accumulator:
             for group in leaves.groups
         ]
         self.leaf_regions = circuit.scope.leaf_regions
-        mixed = np.zeros(len(leaves.columns), dtype=bool)
-        mixed[leaves.mixed] = True
-        self.mixed = mixed
+        self._members = one_hot_members(codebook)
 
     def add(self, block: RowBlock, leaf_nodes: NDArray[np.int32], address: Address) -> None:
         """Add the rows of a block, given the leaves that their trees visit."""
         visits = self._list_visits(block, leaf_nodes)
         accumulate.count_visits(self.visits, visits)
-        for g, group in enumerate(self.codebook.leaves.groups):
-            if group.family.one_hot:
-                plain = np.flatnonzero(~self.mixed[group.columns])
-                if plain.size:
-                    self._count_categories(g, plain, block, visits)
+        for g, (plain, _) in self._members.items():
+            if plain.size:
+                self._count_categories(g, plain, block, visits)
         for dense, values, codes in (
             (False, tabulated_values(self.codebook), tabulated_codes(self.codebook, block)),
             (True, dense_values(self.codebook, block), dense_codes(block)),
@@ -181,8 +178,9 @@ class Accumulator:
             if has_few_slots(group):
                 self._part_slots(g)
             elif group.family.one_hot:
-                self._add_references(g, np.flatnonzero(~self.mixed[group.columns]))
-                owned = np.flatnonzero(self.mixed[group.columns])
+                plain, owned = self._members[g]
+                if plain.size:
+                    self._add_references(g, plain)
                 if owned.size:  # a categorical family among others
                     size = self.totals[g].size
                     wide = self._flat[self._first[g] : self._first[g] + size]
@@ -212,6 +210,23 @@ class Accumulator:
             self.totals[g][members] = totals
 
 
+def one_hot_members(codebook: Codebook) -> dict[int, tuple[IntArray, IntArray]]:
+    """Of every one-hot leaf group, members of plain columns and those of mixed ones."""
+
+    def make() -> dict[int, tuple[IntArray, IntArray]]:
+        leaves = codebook.leaves
+        return {
+            g: (np.setdiff1d(np.arange(len(group)), mixed), mixed)
+            for g, (group, (mixed, _)) in enumerate(
+                zip(leaves.groups, leaves.mixed_members, strict=True)
+            )
+            if group.family.one_hot
+        }
+
+    members: dict[int, tuple[IntArray, IntArray]] = keep(codebook, ("one-hot",), make)
+    return members
+
+
 def _empty_totals(
     leaves: Leaves, nodes: int
 ) -> tuple[list[NDArray[Any]], NDArray[np.int64], IntArray]:
@@ -224,7 +239,7 @@ def _empty_totals(
     sizes = []
     for g, group in enumerate(leaves.groups):
         slots = FEW_SLOTS if has_few_slots(group) else group.n_slots
-        needed = not group.family.one_hot or leaves.mixed_members[g].size
+        needed = not group.family.one_hot or leaves.mixed_members[g][0].size
         sizes.append(len(group) * slots * nodes if needed else 0)
     first = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     flat = np.zeros(first[-1], dtype=np.int64)

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from bayesspn.arrays import Array
 from bayesspn.engine.accumulation import Accumulator
 from bayesspn.engine.kernels import assign
-from bayesspn.engine.kernels.assign import assign_rows
+from bayesspn.engine.kernels.assign import assign_rows, score_rows
 from bayesspn.engine.kernels.layout import Entries, Geometry, Weights
-from bayesspn.engine.kernels.patterns import plan_rows, tabulate_patterns
+from bayesspn.engine.kernels.patterns import plan_rows, tabulate_leaves, tabulate_regions
 from bayesspn.engine.kernels.upward import LEAST_WEIGHT
 from bayesspn.engine.kernels.vectors import LANES
 from bayesspn.engine.leaf_tables import CircuitTables, tabulate
@@ -25,8 +25,6 @@ from bayesspn.model.circuit import Circuit
 from bayesspn.numerics.compilation import announce_compilation
 from bayesspn.numerics.threads import run_tasks
 from bayesspn.rows.encoded import EncodedRows, RowBlock
-
-_NO_ADDRESS = Address((np.uint32(0), np.uint32(0)), 0)
 
 
 class BlockResult(NamedTuple):
@@ -80,30 +78,22 @@ class CompiledCircuit:
             np.zeros(n_entries * 2, dtype=np.float32),
             np.zeros(tabulated * graph.children, dtype=np.int32),
         )
-        tabulate_patterns(
-            self.entries,
-            self.geometry,
-            self.tables.without_dense(),
-            self.patterns,
-            self.plan,
-            self.weights,
-        )
+        plain = self.tables.without_dense()
+        tabulate_leaves(self.entries, self.geometry, plain, self.patterns)
+        tabulate_regions(self.entries, self.geometry, self.patterns, self.plan, self.weights)
         self.counts = np.zeros((tasks, graph.n_weights), dtype=np.int64)
 
     def run(
         self, block: RowBlock, address: Address | None, *, keep_edges: bool = True
     ) -> BlockResult:
         """Evaluate a block and, given an address, draw trees and count their edges."""
-        draw = address is not None
-        words, sweep = address or _NO_ADDRESS
         graph = self.circuit.graph
-        copies = len(block.copy_ids) if draw else 0
+        copies = 0 if address is None else len(block.copy_ids)
         edges = np.empty((copies if keep_edges else 0, graph.n_visited_sums), dtype=np.int32)
         leaf_nodes = np.empty((copies, graph.n_visited_leaves), dtype=np.int32)
         scores = np.empty(block.n_rows)
-        run_tasks(
-            assign_rows,
-            min(len(self.first_entry), -(-block.n_rows // self.plan.rows)),
+        most = min(len(self.first_entry), -(-block.n_rows // self.plan.rows))
+        arguments = (
             self.geometry,
             self.tables.with_block(block),
             self.entries,
@@ -112,25 +102,34 @@ class CompiledCircuit:
             self.first_entry,
             block.row_start,
             block.row_features,
-            block.copy_start,
-            block.copy_ids,
             self.weights,
-            words,
-            np.uint32(sweep),
-            draw,
-            edges,
-            leaf_nodes,
-            self.counts,
             scores,
         )
+        if address is None:
+            run_tasks(score_rows, most, *arguments)
+        else:
+            run_tasks(
+                assign_rows,
+                most,
+                *arguments,
+                block.copy_start,
+                block.copy_ids,
+                address.words,
+                np.uint32(address.sweep),
+                edges,
+                leaf_nodes,
+                self.counts,
+            )
         return BlockResult(edges, leaf_nodes, np.repeat(scores, np.diff(block.copy_start)))
 
     def edge_counts(self) -> tuple[NDArray[np.int64], ...]:
         """Edges chosen so far; one array (regions, sums, partitions, products) per level."""
-        shapes = self.circuit.graph.weight_shapes
-        ends = np.cumsum([int(np.prod(shape)) for shape in shapes])
-        parts = np.split(self.counts.sum(axis=0), ends[:-1])
-        return tuple(part.reshape(shape) for part, shape in zip(parts, shapes, strict=True))
+        shapes, first = self.circuit.graph.weight_shapes, self.geometry.weight_base
+        counts = self.counts.sum(axis=0)
+        return tuple(
+            counts[first[level] : first[level + 1]].reshape(shape)
+            for level, shape in enumerate(shapes)
+        )
 
 
 @lru_cache(maxsize=64)

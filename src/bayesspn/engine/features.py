@@ -91,9 +91,13 @@ class LeafForms(NamedTuple):
 
 NO_SINGLE = np.empty((0, 0, 0), dtype=np.float32)
 
-#: Families whose natural parameters times statistics are of one sign: single precision will do.
-#: Those of counts cancel against the base measure.
-_LINEAR = (conjugate.ONE_HOT, conjugate.EXPONENTIAL)
+#: Natural parameters times statistics of one sign, for which single precision will do, are linear
+#: forms; those of counts cancel against the base measure.
+_NATURAL_FORMS = {
+    conjugate.GAUSSIAN: QUADRATIC,
+    conjugate.ONE_HOT: LINEAR,
+    conjugate.EXPONENTIAL: LINEAR,
+}
 
 
 class Values(NamedTuple):
@@ -215,26 +219,36 @@ class ValuedColumns:
         paths, leaves = densities.log_partition[0].shape[1:]
         count = len(self.members[0])
         parameters = np.zeros((count, max(3, 1 + self.n_statistics), paths * leaves))
-        forms = np.full(count, NATURAL, dtype=np.int64)
         scale = _LOG2E * densities.power
         for g, members, positions in self.by_group:
             eta = densities.eta[g][positions].reshape(len(members), paths * leaves, -1)
             if self.leaves.groups[g].family.kind == conjugate.GAUSSIAN:
                 precision = -2.0 * eta[:, :, 1]
-                forms[members] = QUADRATIC
                 parameters[members, 0] = 0.5 * scale * np.log(precision)
                 parameters[members, 1] = eta[:, :, 0] / precision
                 parameters[members, 2] = 0.5 * scale * precision
                 continue
-            if self.leaves.groups[g].family.kind in _LINEAR:
-                forms[members] = LINEAR
             parameters[members, 1 : 1 + eta.shape[2]] = scale * eta.transpose(0, 2, 1)
             partition = densities.log_partition[g][positions]
             parameters[members, 0] = -scale * partition.reshape(len(members), -1)
         self._add_mixing(parameters, densities.log_mixing)
-        every = np.arange(paths * leaves, dtype=np.int32)
-        places = np.broadcast_to(every, (len(self.columns), len(every))).copy()
-        return LeafForms(forms, parameters, densities.power, places, leaves)
+        places = self._all_places(paths * leaves)
+        return LeafForms(self.natural_kinds, parameters, densities.power, places, leaves)
+
+    @cached_property
+    def natural_kinds(self) -> IntArray:
+        """Form of every member's leaves with drawn parameters; shape (members,)."""
+        kinds = [self.leaves.groups[g].family.kind for g in self.members[0]]
+        return np.array([_NATURAL_FORMS.get(kind, NATURAL) for kind in kinds], dtype=np.int64)
+
+    def _all_places(self, size: int) -> NDArray[np.int32]:
+        """Places of leaves that all differ; shape (columns, leaves)."""
+
+        def make() -> NDArray[np.int32]:
+            return np.tile(np.arange(size, dtype=np.int32), (len(self.columns), 1))
+
+        places: NDArray[np.int32] = keep(self, ("places", size), make)
+        return places
 
     def _add_mixing(self, parameters: Array, log_mixing: Array) -> None:
         members, columns, numbers = self.mixed_members

@@ -22,6 +22,7 @@ from bayesspn.engine.features import (
     valued_columns,
 )
 from bayesspn.engine.kernels.layout import DenseColumns, LeafTables
+from bayesspn.engine.kernels.reference_codes import relate_to_references
 from bayesspn.engine.kernels.valued import fill_tabulated
 from bayesspn.model.circuit import Circuit
 from bayesspn.rows.codebook import Codebook
@@ -118,7 +119,7 @@ def tabulate(
     """
     graph, leaves = circuit.graph, codebook.leaves
     base = codebook.feature_base
-    deviations = np.zeros((base[-1], graph.n_paths, graph.leaves))
+    logs = np.zeros((base[-1], graph.n_paths, graph.leaves))
     for g, group in enumerate(leaves.groups):
         if group.family.one_hot:
             plain = _plain_members(codebook, g)
@@ -126,7 +127,7 @@ def tabulate(
             if len(plain) < len(group):
                 probabilities = probabilities[plain]
             features = base[group.columns[plain]][:, None] + np.arange(group.n_statistics)
-            deviations[features] = _LOG2E * np.moveaxis(probabilities, -1, 1)
+            logs[features] = _LOG2E * np.moveaxis(probabilities, -1, 1)
     others = valued_columns(codebook, dense=False)
     forms = None
     if len(others.columns):
@@ -142,29 +143,31 @@ def tabulate(
             forms.parameters,
             forms.power,
             forms.places,
-            deviations,
+            logs,
         )
-    reference = deviations[base[codebook.tabulated] + codebook.reference[codebook.tabulated]]
-    constant = np.zeros((graph.n_leaf_regions, graph.leaves))
-    np.add.at(constant, circuit.scope.leaf_regions[codebook.tabulated], reference)
-    widths = np.diff(base)[codebook.tabulated]
-    deviations -= np.repeat(reference, widths, axis=0)
-    feature_column = np.repeat(codebook.tabulated, widths).astype(np.int32)
-    return CircuitTables(
-        circuit,
-        codebook,
-        _pad(constant, width, dtype, _NOTHING),
-        _pad(deviations, width, dtype, 0.0),
-        feature_column,
-        forms,
+    constant = np.full((graph.n_leaf_regions, width), _NOTHING, dtype=dtype)
+    deviations = np.empty((*logs.shape[:2], width), dtype=dtype)
+    relate_to_references(
+        logs,
+        base,
+        codebook.tabulated,
+        codebook.reference,
+        circuit.scope.leaf_regions,
+        constant,
+        deviations,
     )
+    return CircuitTables(circuit, codebook, constant, deviations, _feature_columns(codebook), forms)
 
 
-def _pad(values: Array, width: int, dtype: type[np.floating], filling: float) -> Array:
-    """Fill the last axis up to a width."""
-    padded = np.full((*values.shape[:-1], width), filling, dtype=dtype)
-    padded[..., : values.shape[-1]] = values
-    return padded
+def _feature_columns(codebook: Codebook) -> NDArray[np.int32]:
+    """Column of every feature; shape (features,)."""
+
+    def make() -> NDArray[np.int32]:
+        widths = np.diff(codebook.feature_base)[codebook.tabulated]
+        return np.repeat(codebook.tabulated, widths).astype(np.int32)
+
+    columns: NDArray[np.int32] = keep(codebook, ("feature columns",), make)
+    return columns
 
 
 def _plain_members(codebook: Codebook, g: int) -> IntArray:

@@ -49,13 +49,15 @@ def draw_beta(random: Randomness, model: Model, beta: Array, scope: Scope) -> Ar
     prior = model.beta
     if not isinstance(prior, Learned):
         return beta
-    counts = np.concatenate(scope.partition_counts())
-    return np.array([_draw(as_stream(random), prior, beta[0], counts)])
+    return np.array([_draw(as_stream(random), prior, beta[0], scope.partition_counts)])
 
 
 def _draw(stream, prior: Learned, value: float, counts: IntArray) -> float:
     width = 0.5 * prior.spread
-    return draw_concentration_slice(stream, value, prior.median, prior.spread, width, counts)
+    # of the same type as counts of families, so that the sampler is compiled once
+    return draw_concentration_slice(
+        stream, value, prior.median, prior.spread, width, counts.astype(np.float64)
+    )
 
 
 def draw_mixing(random: Randomness, model: Model, mixing: Array, statistics: Statistics) -> Array:

@@ -22,7 +22,7 @@ from bayesspn.inference.slice_sampling import (
     family_target,
 )
 from bayesspn.leaves.columns import LeafGroup
-from bayesspn.leaves.conjugate import GAUSSIAN, ONE_HOT
+from bayesspn.leaves.conjugate import GAUSSIAN
 from bayesspn.model.generative import Model
 from bayesspn.numerics.streams import Randomness, RandomStream, as_stream, fork, uniform
 from bayesspn.numerics.threads import run_tasks
@@ -62,26 +62,19 @@ def _draw_group(
 ) -> Array:
     updated = phi.copy()
     share = max(_SHARE, _AT_LEAST / len(group))
-    run_tasks(
-        _update_members,
-        int(min(share, 1.0) * slots[..., 0].size) // _LEAVES_PER_TASK,
-        group.family.kind,
-        stream,
-        g << 40,
-        share,
-        group.center,
-        group.spread,
-        group.constants,
-        slots.reshape(len(group), -1, slots.shape[-1]),
-        power,
-        updated,
-    )
+    most = int(min(share, 1.0) * slots[..., 0].size) // _LEAVES_PER_TASK
+    statistics = slots.reshape(len(group), -1, slots.shape[-1])
+    shared = (stream, g << 40, share, group.center, group.spread, statistics, power, updated)
+    if group.family.one_hot:
+        run_tasks(_update_one_hot, most, *shared)
+    else:
+        run_tasks(_update_members, most, *shared, group.family.kind, group.constants)
     return updated
 
 
 @nb.njit(cache=True, nogil=True, error_model="numpy")
 def _update_members(
-    task, tasks, kind, stream, first, share, center, spread, constants, statistics, power, phi
+    task, tasks, stream, first, share, center, spread, statistics, power, phi, kind, constants
 ):
     """Update φ (g, f) of members that chance picks, given statistics (g, leaves, slots)."""
     own = np.empty(4, dtype=np.uint64)
@@ -89,18 +82,25 @@ def _update_members(
         fork(stream, first + member, own)
         if uniform(own) >= share:
             continue
-        if kind == ONE_HOT:
+        leaves = _gather_leaves(kind, statistics[member], power)
+        for k in range(phi.shape[1]):
+            target = family_target(
+                kind, center[member, k], spread[member, k], phi[member], constants[member], k,
+                leaves,
+            )  # fmt: skip
+            phi[member, k] = draw_slice(own, target, phi[member, k], 0.5 * spread[member, k])
+
+
+@nb.njit(cache=True, nogil=True, error_model="numpy")
+def _update_one_hot(task, tasks, stream, first, share, center, spread, statistics, power, phi):
+    """The same for members of one-hot families, whose statistics are counts of categories."""
+    own = np.empty(4, dtype=np.uint64)
+    for member in range(task, phi.shape[0], tasks):
+        fork(stream, first + member, own)
+        if uniform(own) < share:
             _update_categories(
                 own, center[member], spread[member], statistics[member], power, phi[member]
             )
-        else:
-            leaves = _gather_leaves(kind, statistics[member], power)
-            for k in range(phi.shape[1]):
-                target = family_target(
-                    kind, center[member, k], spread[member, k], phi[member], constants[member], k,
-                    leaves,
-                )  # fmt: skip
-                phi[member, k] = draw_slice(own, target, phi[member, k], 0.5 * spread[member, k])
 
 
 @nb.njit(cache=True, nogil=True, error_model="numpy")

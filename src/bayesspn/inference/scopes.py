@@ -61,7 +61,7 @@ def region_log_marginals(
             prior = np.exp(hyper.phi[g])
             run_tasks(categorical_log_marginals, max(1, most), marginal, prior, totals)
         else:
-            units = np.ldexp(power, -codebook.exponents[g])
+            units = power * codebook.units[g]
             kind = group.family.kind
             run_tasks(
                 _fill_log_marginals, most, kind, hyper.phi[g], group.constants, totals, units,
@@ -126,11 +126,11 @@ def _gaussian_marginal(prior, log_prior, n, totals, work, known, number):
 def _count_families(leaves: Leaves, statistics: Statistics) -> Array:
     """Cells that each family owns; (mixed columns, families, regions, leaves)."""
     counts = np.zeros((len(leaves.mixed), leaves.max_families, *statistics[0].shape[2:]))
-    for group, members, totals in zip(leaves.groups, leaves.mixed_members, statistics, strict=True):
+    for group, (members, columns), totals in zip(
+        leaves.groups, leaves.mixed_members, statistics, strict=True
+    ):
         if members.size:
-            own = totals[members]
-            n = own.sum(axis=1) if group.family.one_hot else own[:, 0]
-            columns = np.searchsorted(leaves.mixed, group.columns[members])
+            n = totals[members].sum(axis=1) if group.family.one_hot else totals[members, 0]
             counts[columns, group.family_numbers[members]] = n
     return counts
 
@@ -183,7 +183,7 @@ def draw_scopes(random: Randomness, scope: Scope, log_marginals: Array, beta: fl
     graph = scope.graph
     columns = scope.n_dimensions
     y = np.concatenate([choice.ravel() for choice in scope.y])
-    counts = np.concatenate(scope.partition_counts()).astype(np.float64)
+    counts = scope.partition_counts.astype(np.float64)
     branching, regions = np.array(graph.branching), np.array(graph.regions)
     _draw_paths(as_stream(random), y, counts, branching, regions, log_marginals, beta)
     ends = np.cumsum([choice.size for choice in scope.y])[:-1]

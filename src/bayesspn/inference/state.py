@@ -67,9 +67,8 @@ def statistics_in_scope(codebook: Codebook, scope: Scope, statistics: Statistics
             _pick(statistics[g], regions, np.ones((len(group), slots), dtype=np.int32), counts)
             chosen.append(counts)
         else:
-            units = np.ldexp(1.0, -codebook.exponents[g])
             unscaled = np.empty(shape)
-            _pick(statistics[g], regions, units, unscaled)
+            _pick(statistics[g], regions, codebook.units[g], unscaled)
             chosen.append(unscaled)
     return tuple(chosen)
 
@@ -102,11 +101,11 @@ def family_counts(leaves: Leaves, statistics: Statistics) -> Array:
     """Cells that each family owns, (mixed columns, families, ...) from (g, ..., slots)."""
     shape = statistics[0].shape[1:-1]
     counts = np.zeros((len(leaves.mixed), leaves.max_families, *shape))
-    for group, members, slots in zip(leaves.groups, leaves.mixed_members, statistics, strict=True):
+    for group, (members, columns), slots in zip(
+        leaves.groups, leaves.mixed_members, statistics, strict=True
+    ):
         if members.size:
-            own = slots[members]
-            n = own.sum(axis=-1) if group.family.one_hot else own[..., 0]
-            columns = np.searchsorted(leaves.mixed, group.columns[members])
+            n = slots[members].sum(axis=-1) if group.family.one_hot else slots[members, ..., 0]
             counts[columns, group.family_numbers[members]] = n
     return counts
 

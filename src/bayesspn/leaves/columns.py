@@ -362,12 +362,13 @@ class Leaves:
         return np.array([d for d, c in enumerate(self.columns) if len(c.families) > 1], dtype=int)
 
     @cached_property
-    def mixed_members(self) -> tuple[IntArray, ...]:
-        """Members of every leaf group that belong to mixed columns."""
-        return tuple(
-            np.flatnonzero(np.isin(group.columns, self.mixed)).astype(np.int64)
-            for group in self.groups
-        )
+    def mixed_members(self) -> tuple[tuple[IntArray, IntArray], ...]:
+        """Members of every leaf group that belong to mixed columns, and which of these."""
+        found = []
+        for group in self.groups:
+            members = np.flatnonzero(np.isin(group.columns, self.mixed)).astype(np.int64)
+            found.append((members, np.searchsorted(self.mixed, group.columns[members])))
+        return tuple(found)
 
     @cached_property
     def mixed_families(self) -> BoolArray:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import lru_cache
 from typing import Any
 
 import numba as nb
@@ -80,10 +81,14 @@ class Key:
 
     def words(self, *streams: Stream) -> tuple[np.uint32, np.uint32]:
         """Key words of the row-level uniforms: of the row pass, or of another stream's rows."""
-        address = (self.chain, *(int(stream) for stream in streams))
-        sequence = np.random.SeedSequence(self.seed, spawn_key=address)
-        low, high = sequence.generate_state(2, np.uint32)
-        return np.uint32(low), np.uint32(high)
+        return _find_words(self.seed, (self.chain, *(int(stream) for stream in streams)))
+
+
+@lru_cache(maxsize=1024)
+def _find_words(seed: int, address: tuple[int, ...]) -> tuple[np.uint32, np.uint32]:
+    sequence = np.random.SeedSequence(seed, spawn_key=address)
+    low, high = sequence.generate_state(2, np.uint32)
+    return np.uint32(low), np.uint32(high)
 
 
 def draw_seed(random_state: Any) -> int:

@@ -106,6 +106,11 @@ class Codebook:
         features[base + self.feature_rank] = np.arange(self.feature_base[-1])
         return features
 
+    @cached_property
+    def units(self) -> tuple[Array, ...]:
+        """What one of every slot's scaled statistic stands for, per leaf group: (g, slots)."""
+        return tuple(np.ldexp(1.0, -exponents) for exponents in self.exponents)
+
     def scaled_statistics(self, column: int, number: int, values: Array) -> IntArray:
         """Integer statistics of values, NaN giving zeros; shape (values, slots)."""
         group, position = self.leaves.places[column][number]

@@ -13,12 +13,8 @@ import numpy as np
 
 from bayesspn.engine.kernels import exact
 from bayesspn.engine.kernels import vectors as vec
-from bayesspn.engine.kernels.leaf_values import sum_leaves_of_row
-from bayesspn.engine.kernels.upward import TOLERANCE
 from bayesspn.engine.kernels.vectors import LANES
 from bayesspn.numerics.random_numbers import fill_uniforms
-
-_LN2 = 0.6931471805599453
 
 
 @nb.njit(cache=True, forceinline=True, error_model="numpy")
@@ -144,10 +140,10 @@ def _visit_children(visited, behind, child, children_of, children, outer, last, 
 
 @nb.njit(cache=True, nogil=True, error_model="numpy")
 def draw_trees(
-    first, count, draw, log_likelihood, edges, leaf_nodes, counts, work, entries, geometry, tables,
-    plan, weights, row_start, row_features, copy_start, copy_ids, key, sweep,
+    first, count, edges, leaf_nodes, counts, work, entries, geometry, plan, weights, copy_start,
+    copy_ids, key, sweep,
 ):  # fmt: skip
-    """Score rows first … first + count − 1, which are evaluated, and draw their copies' trees.
+    """Draw the trees of copies of rows first … first + count − 1, which are scored.
 
     A tree is the edges of the visited sums, then the leaves. ``edges`` (copies, visited sums) may
     be empty if only counts and leaves are wanted.
@@ -158,7 +154,7 @@ def draw_trees(
     outer, outer_row, factor = work.outer, work.outer_row, work.factor
     partials, partial_scales = work.partials, work.partial_scales
     rows = work.targets.shape[0]
-    values, marks, below = entries.values, entries.marks, entries.below
+    values, below = entries.values, entries.below
     down = weights.down
     levels = geometry.branching.shape[0]
     children, width, shared = geometry.children, geometry.width, geometry.shared
@@ -170,16 +166,7 @@ def draw_trees(
     for slot in range(count):
         row = first + slot
         root = entry_of[live[0], slot]
-        doubtful = not marks[2 * root + 1] < TOLERANCE * values[root * width]
-        if doubtful:
-            sum_leaves_of_row(work.leaf_log, row, slot, work, tables, row_start, row_features)
-            log_likelihood[row] = exact.evaluate_row(
-                work.row_values, work.leaf_log, weights.log, geometry
-            )
-        else:
-            log_likelihood[row] = np.log(np.float64(values[root * width])) + _LN2 * marks[2 * root]
-        if not draw:
-            continue
+        doubtful, row_values = work.doubtful[slot], work.row_values[slot]
         for copy in range(copy_start[row], copy_start[row + 1]):
             fill_uniforms(uniforms, copy_ids[copy], sweep, key[0], key[1], 0, sums_visited)
             visited[0, 0] = 0
@@ -202,7 +189,7 @@ def draw_trees(
                     j, k, last = 0, 0, 0
                     if doubtful:
                         edge = exact.draw_edge(
-                            work.row_values, weights.log, geometry, level, region, s, u
+                            row_values, weights.log, geometry, level, region, s, u
                         )
                         j = edge // products
                         k = (edge - j * products) // nodes if factors > 1 else 0

@@ -99,8 +99,16 @@ class Weights(NamedTuple):
     log: np.ndarray  # float64, in the order of ``down``
 
 
+class LeafSpace(NamedTuple):
+    """Arrays of one thread for leaves; sums and dense columns have the leaf tables' type."""
+
+    sums: np.ndarray  # (leaf regions, width)
+    dense: np.ndarray  # (dense columns × rows × paths × leaves, and a vector)
+    scratch: Scratch
+
+
 class Workspace(NamedTuple):
-    """Arrays of one thread."""
+    """Arrays of one thread, of the same types whatever that of the leaf tables is."""
 
     entry_of: np.ndarray  # int32 (live regions, rows)
     partials: np.ndarray  # float32 (partitions × rows × width) sums of single partitions
@@ -111,9 +119,6 @@ class Workspace(NamedTuple):
     product: np.ndarray  # float32 (ROWS + 2 × product_step), the last two to spare
     product_step: int  # most products of a partition and two vectors, at least two entries
     total: np.ndarray  # float32 (ROWS × width)
-    leaf_sums: np.ndarray  # (leaf regions, width), of the leaf tables' type
-    dense: np.ndarray  # (dense columns × rows × paths × leaves, and a vector), of the same type
-    scratch: Scratch
     is_leaf: np.ndarray  # float32 (width,) 1 for leaves, 0 for padding
     factor: np.ndarray  # float64 (products of all children but the last,)
     outer: np.ndarray  # float64 (weights without the last child's axis,) cumulative
@@ -123,8 +128,9 @@ class Workspace(NamedTuple):
     visited: np.ndarray  # int64 (visited nodes, 3): region of the level, node, entry
     uniforms: np.ndarray  # float64 (visited sums,)
     chosen: np.ndarray  # int64 (visited sums,) numbers of the chosen weights
+    doubtful: np.ndarray  # bool (rows,) whether what was dropped may matter to a row
     leaf_log: np.ndarray  # float64 (leaf regions, width), natural logs of one row
-    row_values: np.ndarray  # float64 (nodes,), natural logs of one row
+    row_values: np.ndarray  # float64 (rows, nodes), natural logs of doubtful rows
 
 
 @nb.njit(cache=True, nogil=True, error_model="numpy")
@@ -135,7 +141,29 @@ def rows_together(geometry, evaluated):
 
 
 @nb.njit(cache=True, nogil=True, error_model="numpy")
-def make_workspace(geometry, tables, plan, first_entry):
+def mark_leaves(geometry):
+    """1 for the leaves of a leaf region, 0 for padding; float32 (width,)."""
+    is_leaf = np.zeros(geometry.width, dtype=np.float32)
+    for leaf in range(geometry.nodes[geometry.branching.shape[0]]):
+        is_leaf[leaf] = 1.0
+    return is_leaf
+
+
+@nb.njit(cache=True, nogil=True, error_model="numpy")
+def make_leaf_space(tables, plan):
+    """Allocate what depends on the type of the leaf tables, for one thread."""
+    return LeafSpace(
+        np.zeros(tables.constant.shape, dtype=tables.constant.dtype),
+        np.zeros(
+            tables.dense.columns.shape[0] * plan.rows * tables.dense.places.shape[1] + LANES,
+            dtype=tables.constant.dtype,
+        ),
+        make_scratch(tables.dense.parameters.shape[2]),
+    )
+
+
+@nb.njit(cache=True, nogil=True, error_model="numpy")
+def make_workspace(geometry, plan, first_entry):
     """Allocate the arrays of one thread, whose entries start at ``first_entry``."""
     levels = geometry.branching.shape[0]
     width, rows = geometry.width, plan.rows
@@ -150,9 +178,7 @@ def make_workspace(geometry, tables, plan, first_entry):
             entry_of[k, row] = first_entry + k * rows + row
         for k in range(plan.small.shape[0]):
             entry_of[plan.region.shape[0] + k, row] = plan.small[k]
-    is_leaf = np.zeros(width, dtype=np.float32)
-    is_leaf[: geometry.nodes[levels]] = 1.0
-    leaf_regions = tables.constant.shape[0]
+    leaf_regions = geometry.regions[levels]
     product_step = max(geometry.products.max() + 2 * LANES, 2 * width)
     return Workspace(
         entry_of,
@@ -164,13 +190,7 @@ def make_workspace(geometry, tables, plan, first_entry):
         np.zeros((ROWS + 2) * product_step, dtype=np.float32),
         product_step,
         np.zeros(ROWS * width, dtype=np.float32),
-        np.zeros((leaf_regions, width), dtype=tables.constant.dtype),
-        np.zeros(
-            tables.dense.columns.shape[0] * rows * tables.dense.places.shape[1] + LANES,
-            dtype=tables.constant.dtype,
-        ),
-        make_scratch(tables.dense.parameters.shape[2]),
-        is_leaf,
+        mark_leaves(geometry),
         np.ones(geometry.outer.max(), dtype=np.float64),
         np.zeros(geometry.outer_base[levels], dtype=np.float64),
         np.full(geometry.pair_base[levels], -1, dtype=np.int64),
@@ -179,6 +199,7 @@ def make_workspace(geometry, tables, plan, first_entry):
         np.zeros((visited_sums + visited, 3), dtype=np.int64),
         np.zeros(visited_sums, dtype=np.float64),
         np.zeros(visited_sums, dtype=np.int64),
+        np.zeros(rows, dtype=np.bool_),
         np.zeros((leaf_regions, width), dtype=np.float64),
-        np.zeros(n_values, dtype=np.float64),
+        np.zeros((rows, n_values), dtype=np.float64),
     )

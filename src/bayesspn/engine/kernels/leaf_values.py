@@ -19,8 +19,9 @@ _LN2 = 0.6931471805599453
 
 @nb.njit(cache=True, nogil=True, error_model="numpy")
 def evaluate_leaves(
-    first, count, work, entries, geometry, tables, plan, feature_rank, row_start, row_features
-):
+    first, count, work, space, entries, geometry, tables, plan, feature_rank, row_start,
+    row_features,
+):  # fmt: skip
     """Find the patterns of small regions and evaluate the other leaf regions, for ``count`` rows.
 
     Terms are added in the order of the columns, dense ones last, as `patterns` does: a table and a
@@ -28,16 +29,16 @@ def evaluate_leaves(
     """
     width = geometry.width
     values, marks = entries.values, entries.marks
-    entry_of, leaf_sums, is_leaf = work.entry_of, work.leaf_sums, work.is_leaf
+    entry_of, leaf_sums, is_leaf = work.entry_of, space.sums, work.is_leaf
     constant, deviations = tables.constant, tables.deviations
     feature_column, leaf_regions = tables.feature_column, tables.leaf_regions
-    dense, dense_columns = work.dense, tables.dense.columns
+    dense, dense_columns = space.dense, tables.dense.columns
     leaves, cap = tables.dense.places.shape[1] // leaf_regions.shape[1], entry_of.shape[1]
     place, stride, small, leaf_live = plan.place, plan.stride, plan.small, plan.leaf_live
     leaf_region = plan.leaf_region
     evaluated = plan.region.shape[0]
     paths = leaf_regions.shape[1]
-    fill_dense(first, count, work, tables.dense, cap)
+    fill_dense(first, count, space, tables.dense, cap)
     for k in range(small.shape[0]):
         for slot in range(count):
             entry_of[evaluated + k, slot] = small[k]
@@ -70,7 +71,9 @@ def evaluate_leaves(
                     vec.add_leaves(leaf_sums, at + strip, dense, start + strip)
         for k in range(leaf_region.shape[0]):
             entry = entry_of[leaf_live[k], slot]
-            exponentiate(values, marks, entry, leaf_sums, leaf_region[k] * width, width, is_leaf)
+            exponentiate(
+                values, marks, np.int64(entry), leaf_sums, leaf_region[k] * width, width, is_leaf
+            )
 
 
 @nb.njit(cache=True, forceinline=True, error_model="numpy")
@@ -100,7 +103,7 @@ def exponentiate(values, marks, entry, logs, first, width, is_leaf):
 
 
 @nb.njit(cache=True, nogil=True, error_model="numpy")
-def fill_dense(first, count, work, dense, cap):
+def fill_dense(first, count, space, dense, cap):
     """Log densities of dense columns for rows from ``first`` on, into the work space."""
     features, forms, parameters = dense.features, dense.forms, dense.parameters
     size = dense.places.shape[1]
@@ -108,26 +111,35 @@ def fill_dense(first, count, work, dense, cap):
         fill_column(
             dense.first_value[k] + first, count, dense.first_member[k], dense.first_member[k + 1],
             features, dense.spans, forms, parameters, dense.single, dense.power, dense.places[k],
-            work.scratch, work.dense, k * cap * size,
+            space.scratch, space.dense, k * cap * size,
         )  # fmt: skip
 
 
 @nb.njit(cache=True, nogil=True, error_model="numpy")
-def sum_leaves_of_row(leaf_log, row, slot, work, tables, row_start, row_features):
-    """Natural logs of all leaves for one row, which is in a slot; shape (leaf regions, width)."""
-    leaf_log[:] = tables.constant
+def sum_leaves_of_row(leaf_log, row, slot, cap, space, tables, row_start, row_features):
+    """Natural logs of all leaves for one row, which is in one of ``cap`` slots.
+
+    ``leaf_log`` (leaf regions, width) receives them.
+    """
+    regions, width = leaf_log.shape
+    for region in range(regions):
+        for i in range(width):
+            leaf_log[region, i] = tables.constant[region, i]
     paths = tables.leaf_regions.shape[1]
     for cell in range(row_start[row], row_start[row + 1]):
         feature = row_features[cell]
         for q in range(paths):
             region = tables.leaf_regions[tables.feature_column[feature], q]
-            leaf_log[region] += tables.deviations[feature, q]
-    columns, cap = tables.dense.columns, work.entry_of.shape[1]
+            for i in range(width):
+                leaf_log[region, i] += tables.deviations[feature, q, i]
+    columns = tables.dense.columns
     leaves = tables.dense.places.shape[1] // paths
     for k in range(columns.shape[0]):
         for q in range(paths):
             region = tables.leaf_regions[columns[k], q]
             start = ((k * cap + slot) * paths + q) * leaves
             for i in range(leaves):
-                leaf_log[region, i] += work.dense[start + i]
-    leaf_log *= _LN2
+                leaf_log[region, i] += space.dense[start + i]
+    for region in range(regions):
+        for i in range(width):
+            leaf_log[region, i] *= _LN2

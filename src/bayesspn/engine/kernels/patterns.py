@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numba as nb
 import numpy as np
 
-from bayesspn.engine.kernels.layout import Plan, make_workspace, rows_together
+from bayesspn.engine.kernels.layout import Plan, make_workspace, mark_leaves, rows_together
 from bayesspn.engine.kernels.leaf_values import exponentiate
 from bayesspn.engine.kernels.upward import evaluate
 from bayesspn.engine.kernels.vectors import flush_denormals, restore_denormals
@@ -146,17 +146,27 @@ def _find_places(geometry, leaf_regions, patterns, live):
 
 
 @nb.njit(cache=True, nogil=True, error_model="numpy")
-def tabulate_patterns(entries, geometry, tables, patterns, plan, weights):
-    """Fill the tables of all small regions, bottom-up."""
+def tabulate_leaves(entries, geometry, tables, patterns):
+    """Fill the tables of all small leaf regions."""
     before = flush_denormals()
-    work = make_workspace(geometry, tables, plan, 0)
     levels = geometry.branching.shape[0]
+    is_leaf, logs = mark_leaves(geometry), np.empty_like(tables.constant)
     starts, members, member_paths = _list_members(tables.leaf_regions, geometry.regions[levels])
     for region in range(geometry.regions[levels]):
-        own = slice(starts[region], starts[region + 1])
         _tabulate_leaf_region(
-            entries, geometry, tables, patterns, work, region, members[own], member_paths[own]
-        )
+            entries, geometry, tables, patterns, is_leaf, logs, region, starts, members,
+            member_paths,
+        )  # fmt: skip
+    restore_denormals(before)
+
+
+@nb.njit(cache=True, nogil=True, error_model="numpy")
+def tabulate_regions(entries, geometry, patterns, plan, weights):
+    """Fill the tables of all small regions above the leaf regions, bottom-up."""
+    before = flush_denormals()
+    levels = geometry.branching.shape[0]
+    # numbers that are written out would be types of their own, for which kernels compile again
+    work = make_workspace(geometry, plan, np.int64(0))
     for level in range(levels - 1, -1, -1):
         for region in range(geometry.regions[level]):
             _tabulate_region(entries, geometry, patterns, weights, work, level, region)
@@ -164,22 +174,23 @@ def tabulate_patterns(entries, geometry, tables, patterns, plan, weights):
 
 
 @nb.njit(cache=True, nogil=True, error_model="numpy")
-def _tabulate_leaf_region(entries, geometry, tables, patterns, work, region, members, member_paths):
+def _tabulate_leaf_region(
+    entries, geometry, tables, patterns, is_leaf, logs, region, starts, members, member_paths
+):
     levels = geometry.branching.shape[0]
     here = geometry.region_base[levels] + region
-    logs = work.leaf_sums[region]
+    first, width = region * geometry.width, geometry.width
     for pattern in range(patterns.size[here]):
-        logs[:] = tables.constant[region]
-        for k in range(members.shape[0]):
+        for i in range(width):
+            logs[region, i] = tables.constant[region, i]
+        for k in range(starts[region], starts[region + 1]):
             d, q = members[k], member_paths[k]
             rank = pattern // patterns.stride[d, q] % patterns.widths[d]
             feature = patterns.rank_feature[patterns.feature_base[d] + rank]
-            for i in range(logs.shape[0]):
-                logs[i] += tables.deviations[feature, q, i]
-        exponentiate(
-            entries.values, entries.marks, patterns.entry[here] + pattern, logs, 0, geometry.width,
-            work.is_leaf,
-        )  # fmt: skip
+            for i in range(width):
+                logs[region, i] += tables.deviations[feature, q, i]
+        entry = patterns.entry[here] + pattern
+        exponentiate(entries.values, entries.marks, entry, logs, first, width, is_leaf)
 
 
 @nb.njit(cache=True, nogil=True, error_model="numpy")
@@ -202,9 +213,10 @@ def _tabulate_region(entries, geometry, patterns, weights, work, level, region):
                 entries.below[(first_entry + pattern) * children + c] = entry
         evaluate(
             entries.values, entries.marks, work.targets, work.children_of, work.partials,
-            work.partial_scales, work.partial_lacks, 0, work.product, work.product_step, work.total,
-            weights.up, weights.down, geometry.padded_base[level] + region * products * width,
-            geometry.weight_base[level] + region * sums * products, 1, products, sums,
+            work.partial_scales, work.partial_lacks, np.int64(0), work.product, work.product_step,
+            work.total, weights.up, weights.down,
+            geometry.padded_base[level] + region * products * width,
+            geometry.weight_base[level] + region * sums * products, np.int64(1), products, sums,
             geometry.nodes[level + 1], children, width, geometry.shared, min(rows, size - first),
         )  # fmt: skip
 
