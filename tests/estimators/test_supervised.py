@@ -77,6 +77,18 @@ def test_class_probabilities_are_conditionals_of_the_joint(mixed):
     assert model.score(X, y) > 0.95
 
 
+def test_intervals_of_classes_are_those_of_the_joint(mixed):
+    X, y = mixed.drop(columns="label"), mixed["label"]
+    model = SPNClassifier(**QUICK | {"chains": 2}).fit(X, y)
+    sure = model.predict_proba(X[:20], interval=0.9)
+    for k, label in enumerate(model.classes_):
+        asked = model.joint_.probability({"label": label}, given=X[:20], interval=0.9)
+        for part in ("value", "low", "high", "error"):
+            mine, theirs = getattr(sure, part)[:, k], getattr(asked, part)
+            np.testing.assert_allclose(mine, theirs, rtol=1e-3, atol=1e-5)
+    assert (sure.error >= 0).all()
+
+
 def test_predictions_without_any_feature_are_how_common_classes_are(mixed):
     X, y = mixed.drop(columns="label"), mixed["label"]
     model = SPNClassifier(**QUICK).fit(X, y)

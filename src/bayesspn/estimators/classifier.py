@@ -14,12 +14,8 @@ from bayesspn.arrays import Array
 from bayesspn.estimators.imputation import average_cells
 from bayesspn.estimators.parameters import check_parameters
 from bayesspn.estimators.targets import TargetEstimator, check_target, name_target, split_schema
-from bayesspn.questions.row_answers import class_probabilities, spread_rows
-from bayesspn.questions.uncertainty import Answer
+from bayesspn.questions.row_answers import classes_of_rows
 from bayesspn.tables.schema import ColumnSchema
-
-#: Rows whose intervals are found together, which bounds memory.
-_ASKED_TOGETHER = 16_384
 
 
 class SPNClassifier(ClassifierMixin, TargetEstimator):
@@ -124,18 +120,15 @@ class SPNClassifier(ClassifierMixin, TargetEstimator):
         """
         values = self._encode_features(X)
         column = values.shape[1] - 1
-        # a single class has a second code in the model, for classes never seen
-        proba = average_cells(self.posterior_, values, [column])[column][:, : len(self.classes_)]
-        proba = proba / proba.sum(axis=1, keepdims=True)
-        if interval is None:
-            return proba
-        parts = [(np.empty((0, len(self.classes_))),) * 2]
-        for start in range(0, len(values), _ASKED_TOGETHER):
-            some = values[start : start + _ASKED_TOGETHER]
-            drawn = class_probabilities(self._whole(), column, some)
-            parts.append(spread_rows(drawn, interval))
-        low, high = (np.concatenate(part) for part in zip(*parts, strict=True))
-        return Answer(proba, low, high)
+        found = classes_of_rows(self._whole(), column, values, interval)
+        proba = found if interval is None else found.value
+        impossible = np.isnan(proba).any(axis=1)
+        if impossible.any():
+            usual = average_cells(self.posterior_, values[impossible], [column])[column]
+            # a single class has a second code in the model, for classes never seen
+            usual = usual[:, : len(self.classes_)]
+            proba[impossible] = usual / usual.sum(axis=1, keepdims=True)
+        return found
 
     def predict_log_proba(self, X: Any) -> Array:
         """Log probability of every class, missing cells summed out.

@@ -13,7 +13,7 @@ from bayesspn.arrays import Array
 from bayesspn.estimators.imputation import average_cells
 from bayesspn.estimators.parameters import check_parameters
 from bayesspn.estimators.targets import TargetEstimator, check_target, name_target, split_schema
-from bayesspn.questions.row_answers import quantiles_of_rows
+from bayesspn.questions.row_answers import means_of_rows, quantiles_of_rows
 from bayesspn.tables.cells import shorten
 from bayesspn.tables.infer import families_by_sign
 from bayesspn.tables.schema import ColumnSchema
@@ -143,11 +143,16 @@ class SPNRegressor(RegressorMixin, TargetEstimator):
             return self._predict_quantiles(X, quantiles)
         values = self._encode_features(X)
         column = values.shape[1] - 1
-        whole, first, second = average_cells(self.posterior_, values, [column])[column].T
-        mean = first / whole
-        if not return_std:
-            return mean
-        return mean, np.sqrt(np.maximum(second / whole - mean**2, 0.0))
+        if return_std:
+            whole, first, second = average_cells(self.posterior_, values, [column])[column].T
+            mean = first / whole
+            return mean, np.sqrt(np.maximum(second / whole - mean**2, 0.0))
+        mean = means_of_rows(self._whole(), column, values)
+        impossible = np.isnan(mean)
+        if impossible.any():
+            usual = average_cells(self.posterior_, values[impossible], [column])[column]
+            mean[impossible] = usual[:, 1] / usual[:, 0]
+        return mean
 
     def predict_interval(self, X: Any, coverage: float = 0.9) -> Array:
         """Interval that holds the target of every row with a given probability.

@@ -15,7 +15,7 @@ import pandas as pd
 
 from bayesspn.arrays import Array
 from bayesspn.prediction.leaf_visits import rows_together
-from bayesspn.prediction.posterior import DRAWN_SEED
+from bayesspn.prediction.posterior import DRAWN_SEED, Posterior
 from bayesspn.prediction.row_conditionals import RowConditionals
 from bayesspn.prediction.value_sets import ValueSet, include_exclude
 from bayesspn.questions.answers import is_exact, is_number
@@ -34,6 +34,9 @@ from bayesspn.tables.schema import ColumnSchema
 
 #: Rows that are answered together by the engine, which bounds memory.
 _SCORED_TOGETHER = 16_384
+
+#: Rows with every one of their categories that are scored together.
+_CLASSES_TOGETHER = 32_768
 
 #: What tables have, of whatever library, and conditions have not.
 _TABLE_MARKS = ("__array__", "__dataframe__", "__arrow_c_stream__", "columns")
@@ -205,8 +208,8 @@ def _check_interval(interval: float | None) -> None:
         spread_draws(np.zeros(1), interval)
 
 
-def class_probabilities(view: View, position: int, values: Array) -> Array:
-    """Probabilities of a column's categories under draws with drawn parameters.
+def classes_of_rows(view: View, position: int, values: Array, interval: float | None) -> Any:
+    """Probabilities of all categories of a column, for encoded rows.
 
     Parameters
     ----------
@@ -214,20 +217,59 @@ def class_probabilities(view: View, position: int, values: Array) -> Array:
         Nothing is given.
     position : int
     values : ndarray of shape (rows, columns)
+    interval : float or None
 
     Returns
     -------
-    ndarray of shape (draws, rows, categories)
-        NaN for draws under which a row is impossible.
+    ndarray of shape (rows, categories), or an Answer of these
+        NaN for rows that the model holds impossible.
     """
-    posterior = view.posterior.thinned
-    scores = []
-    for code in range(len(view.schema.columns[position].categories)):
-        filled = values.copy()
-        filled[:, position] = code
-        scores.append(posterior.score_draws(filled, DRAWN_SEED))
-    joint = np.stack(scores, axis=-1)
-    return _ratio(joint, np.logaddexp.reduce(joint, axis=-1)[..., None])
+    _check_interval(interval)
+    posterior, codes = view.posterior.thinned, len(view.schema.columns[position].categories)
+    empty = np.empty((0, codes))
+    parts: list[tuple[Array, ...]] = [(empty,) * (1 if interval is None else 4)]
+    for start in range(0, len(values), _CLASSES_TOGETHER // codes + 1):
+        some = values[start : start + _CLASSES_TOGETHER // codes + 1]
+        joint = _joint_scores(posterior, position, codes, some, None)
+        whole = np.logaddexp.reduce(joint, axis=-1)
+        value = _ratio(
+            np.logaddexp.reduce(joint, axis=0), np.logaddexp.reduce(whole, axis=0)[:, None]
+        )
+        part: tuple[Array, ...] = (value,)
+        if interval is not None:
+            errors = [_errors(view, joint[..., code], whole) for code in range(codes)]
+            drawn = _joint_scores(posterior, position, codes, some, DRAWN_SEED)
+            said = _ratio(drawn, np.logaddexp.reduce(drawn, axis=-1)[..., None])
+            error = np.stack(errors, axis=-1)
+            low, high = hold_error(*spread_rows(said, interval), value, error)
+            part += (np.maximum(low, 0.0), np.minimum(high, 1.0), error)
+        parts.append(part)
+    found: list[Any] = [np.concatenate(piece) for piece in zip(*parts, strict=True)]
+    return found[0] if interval is None else Answer(*found)
+
+
+def _joint_scores(
+    posterior: Posterior, position: int, codes: int, values: Array, seed: int | None
+) -> Array:
+    """Log density of rows with every category of a column; (draws, rows, categories)."""
+    filled = np.repeat(values, codes, axis=0)
+    filled[:, position] = np.tile(np.arange(float(codes)), len(values))
+    scores = posterior.score_draws(filled, seed)
+    return scores.reshape(len(scores), len(values), codes)
+
+
+def means_of_rows(view: View, position: int, values: Array) -> Array:
+    """Expected values of a column of numbers, for encoded rows; NaN for impossible ones; (rows,).
+
+    Nothing is given.
+    """
+    parts = [np.empty(0)]
+    for start in range(0, len(values), _SCORED_TOGETHER):
+        rows = _rows(view, values[start : start + _SCORED_TOGETHER])
+        above, whole, (low, high) = rows.means(position)
+        ratio = _ratio(np.logaddexp.reduce(above, axis=0), np.logaddexp.reduce(whole, axis=0))
+        parts.append(low + (high - low) * np.minimum(ratio, 1.0))
+    return np.concatenate(parts)
 
 
 def _answer(
