@@ -116,6 +116,13 @@ def test_chains_try_every_start():
     assert model.plan_.warm_up.starts == ("clustered", "spread")
 
 
+def test_predictors_start_from_rows_that_agree_on_the_target():
+    table = two_groups(60)
+    features, target = table.iloc[:, :-1], table.iloc[:, -1]
+    model = SPNRegressor(chains=2, burn_in="auto", draws=2, random_state=0).fit(features, target)
+    assert model.plan_.warm_up.starts == ("targeted",)
+
+
 def test_the_pace_is_that_of_sweeps(monkeypatch):
     """Not of starts, of which a chain has one."""
     schema, values, _ = encode_table(two_groups(60), None)

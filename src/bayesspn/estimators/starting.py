@@ -22,7 +22,7 @@ from bayesspn.estimators.plans import (
 )
 from bayesspn.estimators.training import TrainingTable
 from bayesspn.graphs import RegionGraph
-from bayesspn.inference.starts.choices import START_NAMES, start_state
+from bayesspn.inference.starts.choices import ROW_STARTS, TARGET_STARTS, start_state
 from bayesspn.inference.sweep import draw_sweep
 from bayesspn.inference.warm_up import WarmUp
 from bayesspn.model.generative import Model
@@ -106,7 +106,8 @@ def find_start(
             sweep_seconds=(NOMINAL_SECONDS if clock is None else clock.left()) / GROWN_SWEEPS,
             progress=estimator.progress,
         )
-    return Found(graph, plan_warm_up(given, shape[0], START_NAMES[::-1]), tables)
+    starts = TARGET_STARTS if estimator._judged_by_target else ROW_STARTS
+    return Found(graph, plan_warm_up(given, shape[0], starts), tables)
 
 
 def fit_warm_up(

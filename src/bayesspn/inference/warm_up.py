@@ -43,7 +43,7 @@ class WarmUp:
 
     Parameters
     ----------
-    starts : sequence of {"spread", "clustered"}
+    starts : sequence of {"spread", "clustered", "targeted"}
         Starts that compete in the first chain; that of a chain is drawn anew.
     trial_sweeps : int, default=20
         Sweeps of each start before they are compared, if there are several.

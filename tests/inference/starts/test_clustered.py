@@ -51,6 +51,27 @@ def test_chains_go_on_from_it(concentration):
         assert np.isfinite(info.log_likelihood)
 
 
+def test_the_target_divides_rows_that_other_columns_would_divide_otherwise():
+    """Twelve columns tell two groups apart, the last one two others."""
+    rng = np.random.default_rng(3)
+    group, target = rng.integers(2, size=(2, 400))
+    cells = rng.random((400, 12)) < np.where(group, 0.7, 0.3)[:, None]
+    table = np.column_stack([cells, target]).astype(float)
+    leaves = Leaves(
+        tuple(describe_column(f"x{d}", table[:, d], "bernoulli") for d in range(table.shape[1]))
+    )
+    model, shards = Model(RegionGraph(0, leaves=4), leaves), LocalShards(encode_rows(leaves, table))
+    group_of, position = leaves.places[12][0]
+
+    def purity(start: str, seed: int) -> float:
+        counts = start_state(Key(seed), model, shards, start).statistics[group_of][position]
+        return float(counts.max(axis=-1).sum() / counts.sum())
+
+    for seed in range(3):
+        assert purity("targeted", seed) > 0.95
+        assert purity("clustered", seed) < 0.8
+
+
 def test_columns_without_a_value_start_too():
     table = np.full((30, 3), np.nan)
     table[:, 0] = np.arange(30) % 2

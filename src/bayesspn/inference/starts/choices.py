@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Literal
 from weakref import WeakKeyDictionary
 
@@ -13,16 +15,28 @@ from bayesspn.inference.leaf_priors import draw_leaf_priors
 from bayesspn.inference.starts.clustered import cluster_start
 from bayesspn.inference.starts.dependence import pairwise_dependence
 from bayesspn.inference.starts.spread import spread_start
+from bayesspn.inference.starts.state import Start
 from bayesspn.inference.state import State
 from bayesspn.model.generative import Model, start_hyper
 from bayesspn.numerics.random_numbers import Key, Stream
 from bayesspn.rows.codebook import Codebook
 
-StartName = Literal["spread", "clustered"]
+StartName = Literal["spread", "clustered", "targeted"]
 
-_KINDS = {"spread": spread_start, "clustered": cluster_start}
+#: How much the target counts where rows are clustered, as a share of all other columns.
+_TARGET_SHARE = 0.25
+
+_KINDS: dict[str, Callable[..., Start]] = {
+    "spread": spread_start,
+    "clustered": cluster_start,
+    "targeted": partial(cluster_start, target_share=_TARGET_SHARE),
+}
 
 START_NAMES = tuple(_KINDS)
+
+#: Starts of models of whole rows, which compete, and of those that predict their last column.
+ROW_STARTS: tuple[StartName, ...] = ("clustered", "spread")
+TARGET_STARTS: tuple[StartName, ...] = ("targeted",)
 
 #: Rows that a start is made from, and cells if columns are many.
 _SAMPLE_ROWS = 4096
@@ -50,9 +64,9 @@ def start_state(key: Key, model: Model, shards: Shards, start: str = "spread") -
     model : Model
     shards : Shards
         The rows, of which some are looked at.
-    start : {"spread", "clustered"}
-        Leaves that have each seen one row, far from each other, or all rows clustered at every
-        region.
+    start : {"spread", "clustered", "targeted"}
+        Leaves that have each seen one row, far from each other; or all rows clustered at every
+        region; or the same with the last column, the target, counting a quarter of all others.
     """
     rng = key.generator(0, Stream.START)
     most = min(_SAMPLE_ROWS, max(_LEAST_ROWS, _SAMPLE_CELLS // model.n_columns))

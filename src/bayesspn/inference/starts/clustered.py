@@ -3,7 +3,8 @@
 Rows are divided among the partitions of the root by clustering; the columns of each partition are
 split by their dependence among its own rows, and at every region below, rows are clustered on the
 region's columns, which says which product, or which nodes of the children, they go through. All
-choices are random enough that chains differ.
+choices are random enough that chains differ. If one column is to be predicted, it has more weight
+than another, so that rows in one cluster tend to agree on it.
 """
 # mypy: disable-error-code="no-untyped-def"
 
@@ -41,9 +42,13 @@ def cluster_start(
     codebook: Codebook,
     sample: Array,
     dependence: Array,
+    target_share: float = 0.0,
 ) -> Start:
-    """Scope, edge counts and statistics in scope of a sample (rows, columns) that is clustered."""
-    building = _Building(rng, graph, codebook, sample, dependence)
+    """Scope, edge counts and statistics in scope of a sample (rows, columns) that is clustered.
+
+    With a ``target_share`` the last column counts as much as that share of all others together.
+    """
+    building = _Building(rng, graph, codebook, sample, dependence, target_share)
     everything = np.arange(len(sample))
     building.fill(
         0, 0, 0, everything, np.zeros(len(sample), dtype=np.int64), np.arange(sample.shape[1])
@@ -63,10 +68,15 @@ class _Building:
         codebook: Codebook,
         sample: Array,
         dependence: Array,
+        target_share: float,
     ) -> None:
         columns = sample.shape[1]
         self.rng, self.graph, self.codebook, self.sample = rng, graph, codebook, sample
         self.features, self.owner = place_rows(sample)
+        if target_share > 0.0:
+            others = len(np.unique(self.owner[self.owner < columns - 1]))
+            weight = np.sqrt(max(1.0, target_share * others))
+            self.features[:, self.owner == columns - 1] *= np.float32(weight)
         self.dependence = dependence
         self.y = [
             np.zeros((graph.regions[level] * graph.branching[level], columns), dtype=np.int8)
