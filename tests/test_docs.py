@@ -50,7 +50,8 @@ def write_patients(rows: int = 80) -> None:
             "income": rng.lognormal(3, 0.4, rows).round(1),
         }
     )
-    patients.loc[rng.random(rows) < 0.1, "income"] = np.nan
+    for name in ("income", "ill"):
+        patients.loc[rng.random(rows) < 0.1, name] = np.nan
     patients.to_csv("patients.csv", index=False)
 
 

@@ -33,6 +33,7 @@ def one_sentence(result, message):
         (["fit", "@t.csv", "-o", "."], ". exists already"),
         (["fit", "@t.csv", "-o", ".", "--force"], ". is a folder"),
         (["fit", "@t.csv", "-o", "m.bspn", "--drop", "x"], "there is no column 'x'"),
+        (["fit", "@t.csv", "-o", "m.bspn", "--drop", "agee"], "did you mean 'age'?"),
         (["fit", "@t.csv", "-o", "m.bspn", "--schema", "none.json"], "none.json: cannot be read"),
         (["fit", "@t.csv", "-o", "m.bspn", "--schema", "@t.csv"], "is not JSON"),
         (

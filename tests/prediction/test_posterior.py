@@ -44,6 +44,12 @@ def binary():
 ALL_ROWS = np.array(list(itertools.product([0.0, 1.0], repeat=4)))
 
 
+def test_a_posterior_is_shown_in_a_line(binary):
+    shown = repr(binary)
+    assert shown.startswith("<Posterior of 4 columns: 6 draws of 2 chains; region graph: depth 2")
+    assert len(shown) < 200
+
+
 def test_predictive_probabilities_sum_to_one(binary):
     np.testing.assert_allclose(np.exp(binary.score_samples(ALL_ROWS)).sum(), 1.0, rtol=1e-6)
 

@@ -281,7 +281,8 @@ def _with_bar() -> Schema:
     ("question", "message"),
     [
         ("agee > 3", r"no column 'agee'; did you mean 'age'\? known are 'age', .*agee > 3"),
-        ("3 < agee", "no column 'agee'; did you mean 'age'"),
+        ("3 < agee", r"no column 'agee'; did you mean 'age'.*at character 5\)"),
+        ("age > 3 and agee > 60", r"no column 'agee'.*at character 13\)"),
         ("agee", "no column 'agee'"),
         ("`no such` > 3", "no column 'no such'"),
         ({"agee": 3}, "no column 'agee'; did you mean 'age'"),

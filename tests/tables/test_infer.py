@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 from same_frames import TEXT
 
+from bayesspn import BayesianSPN
 from bayesspn.tables import TableError, infer_schema
 
 RNG = np.random.default_rng(0)
@@ -195,6 +196,9 @@ def test_row_numbers_are_warned_of():
     table = pd.DataFrame({"id": np.arange(60), "x": np.tile([0.5, 1.5, 2.75], 20)})
     with pytest.warns(UserWarning, match="column 'id' looks like row numbers"):
         infer_schema(table)
+    with pytest.warns(UserWarning, match="looks like row numbers") as heard:  # names this line
+        BayesianSPN(chains=1, burn_in=1, draws=1).fit(table)
+    assert {warning.filename for warning in heard} == {__file__}
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         infer_schema(table.assign(id=table["id"] * 2))

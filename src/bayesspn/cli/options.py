@@ -210,10 +210,12 @@ def find_columns(wanted: Sequence[str], names: Sequence[Hashable], where: str) -
         # a name may hold a comma itself
         for part in [text] if text in known else [part.strip() for part in text.split(",")]:
             if part not in known:
+                from bayesspn.tables.cells import suggest
                 from bayesspn.tables.schema import list_some
 
                 raise CommandError(
-                    f"{where}: there is no column {part!r}; {list_some(tuple(names))}"
+                    f"{where}: there is no column {part!r}; {suggest(part, names)}"
+                    f"{list_some(tuple(names))}"
                 )
             found.append(known[part])
     return found

@@ -82,8 +82,8 @@ def levels_to_user() -> int:
     """``stacklevel`` at which the caller of this function warns the user's line."""
     frame = inspect.currentframe()
     level = 0
-    # scikit-learn wraps methods whose results can be frames
-    ours = (_PACKAGE, "sklearn.")
+    # scikit-learn wraps methods whose results can be frames; tables are opened by context managers
+    ours = (_PACKAGE, "sklearn.", "contextlib")
     while frame is not None and frame.f_globals.get("__name__", "").startswith(ours):
         frame, level = frame.f_back, level + 1
     return level

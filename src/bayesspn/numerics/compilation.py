@@ -68,24 +68,30 @@ def _cache_folder(source: Path) -> Path:
     return source.parent / "__pycache__"
 
 
-def announce_compilation(source: str, function: str) -> None:
+def announce_compilation(
+    source: str, function: str, what: str = "its engine", takes: str = "a minute or so"
+) -> None:
     """Say, once per process, that compiled code is about to be made, unless it is on disk.
 
     Parameters
     ----------
     source, function : str
         File and name of a compiled function that everything needs.
+    what : str, default="its engine"
+        That is compiled.
+    takes : str, default="a minute or so"
+        How long it takes.
     """
     with _announcing:  # chains begin side by side
-        _announce(source, function)
+        _announce(source, function, what, takes)
 
 
 @cache
-def _announce(source: str, function: str) -> None:
+def _announce(source: str, function: str, what: str, takes: str) -> None:
     path = Path(source)
     if not any(_cache_folder(path).glob(f"{path.stem}.{function}-*.nbi")):
         logging.getLogger("bayesspn").warning(
-            "bayesspn compiles its engine for this processor: a minute or so, once"
+            "bayesspn compiles %s for this processor: %s, once", what, takes
         )
 
 

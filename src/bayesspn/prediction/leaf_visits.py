@@ -94,7 +94,9 @@ def leaf_visits(circuits: StackedCircuits, known: KnownCells, column: int) -> tu
     scores : ndarray of shape (draws, rows)
         Log densities of what is known.
     """
-    announce_compilation(visits_kernel.__file__, "visit_leaves")
+    announce_compilation(
+        visits_kernel.__file__, "visit_leaves", "what finds quantiles of rows", "some seconds"
+    )
     graph, rows = circuits.graph, len(known.numbers)
     geometry = lay_out(graph)
     visits = np.empty((circuits.n_draws, rows, graph.n_paths * graph.leaves))

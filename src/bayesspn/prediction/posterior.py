@@ -119,6 +119,13 @@ class Posterior:
         # counted from the end, so that every chain keeps its last draw
         return Posterior(self.model, tuple(chain[::-1][::step][::-1] for chain in self.draws))
 
+    def __repr__(self) -> str:
+        graph = str(self.model.graph).splitlines()[0]
+        return (
+            f"<Posterior of {self.model.n_columns} columns: {self.n_draws} draws of "
+            f"{len(self.draws)} chains; {graph}>"
+        )
+
     def _repr_html_(self) -> str:
         from bayesspn.notebooks import posterior_html
 

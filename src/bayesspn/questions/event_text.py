@@ -25,8 +25,8 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-from bayesspn.questions.event_values import DURATION, MOMENT, Literal, QuestionError, suggest
-from bayesspn.tables.cells import shorten
+from bayesspn.questions.event_values import DURATION, MOMENT, Literal, QuestionError
+from bayesspn.tables.cells import shorten, suggest
 from bayesspn.tables.schema import ColumnSchema, Schema, list_some
 
 #: Longest question, and most clauses in one.
@@ -136,10 +136,11 @@ class _Reader:
     alternatives: bool = True
     splits: list[int] = field(default_factory=list)
 
-    def fail(self, problem: str) -> QuestionError:
-        begin = max(self.start, self.at - 60)
-        shown = self.text[begin : self.at + 40].strip()
-        return QuestionError(f"{problem} (in {shown!r}, at character {self.at})")
+    def fail(self, problem: str, at: int | None = None) -> QuestionError:
+        """An error at a place of the text, the one that was come to by default."""
+        at = self.at if at is None else at
+        shown = self.text[max(self.start, at - 60) : at + 40].strip()
+        return QuestionError(f"{problem} (in {shown!r}, at character {at + 1})")
 
     def skip(self) -> None:
         self.at = _SPACE.match(self.text, self.at).end()  # type: ignore[union-attr]
@@ -231,7 +232,9 @@ class _Reader:
         try:
             return self.finder.position(name)
         except QuestionError as error:
-            raise self.fail(str(error)) from None
+            # the name has been read, and maybe more
+            at = self.text.rfind(name, self.start, self.at)
+            raise self.fail(str(error), at if at >= 0 else None) from None
 
     def read_from_value(self, value: Literal) -> list[Clause]:
         """What follows a value: an operator, a column, and maybe another bound."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import datetime as dt
 import decimal
-import difflib
 import math
 import numbers
 import operator
@@ -22,7 +21,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bayesspn.tables.cells import shorten
+from bayesspn.tables.cells import shorten, suggest
 from bayesspn.tables.encoding import LARGEST_INTEGER
 from bayesspn.tables.schema import ColumnSchema, list_some
 from bayesspn.tables.text_values import marked_number
@@ -91,20 +90,6 @@ class Literal:
 
     def __repr__(self) -> str:
         return repr(self.text)
-
-
-def suggest(word: object, known: Iterable[Hashable]) -> str:
-    """A sentence part that names the known value nearest to a word, if one is near.
-
-    Examples
-    --------
-    >>> suggest("agee", ("age", "income"))
-    "did you mean 'age'? "
-    """
-    # long words are nonsense, and slow to compare
-    spelled = {str(name).strip().casefold(): name for name in known}
-    close = difflib.get_close_matches(str(word)[:60].strip().casefold(), spelled, n=1)
-    return f"did you mean {shorten(spelled[close[0]])}? " if close else ""
 
 
 def is_missing(value: Any) -> bool:

@@ -7,7 +7,8 @@ rest of the package looks at few levels instead of many cells.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+import difflib
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -179,3 +180,17 @@ def shorten(value: object, length: int = 60) -> str:
     """
     text = repr(value)
     return text if len(text) <= length else text[: length - 3] + "..."
+
+
+def suggest(word: object, known: Iterable[Hashable]) -> str:
+    """A sentence part that names the known value nearest to a word, if one is near.
+
+    Examples
+    --------
+    >>> suggest("agee", ("age", "income"))
+    "did you mean 'age'? "
+    """
+    # long words are nonsense, and slow to compare
+    spelled = {str(name).strip().casefold(): name for name in known}
+    close = difflib.get_close_matches(str(word)[:60].strip().casefold(), spelled, n=1)
+    return f"did you mean {shorten(spelled[close[0]])}? " if close else ""

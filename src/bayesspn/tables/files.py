@@ -321,7 +321,10 @@ def _one_sentence_errors(path: PathLike, *, writing: bool = False) -> Iterator[N
     except (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile) as error:
         raise TableFileError(f"{name}: the compressed data is damaged ({error})") from None
     except ImportError as error:
-        raise TableFileError(f"{name}: this format needs the package pyarrow ({error})") from None
+        raise TableFileError(
+            f"{name}: this format needs the package pyarrow, which is not there ({error}); "
+            "pip install 'bayesspn[parquet]'"
+        ) from None
     except (OSError, ValueError, csv.Error) as error:
         reason = getattr(error, "strerror", None) or " ".join(str(error).split())
         raise TableFileError(f"{name}: {reason}") from None

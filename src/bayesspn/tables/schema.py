@@ -31,7 +31,7 @@ import numpy as np
 
 from bayesspn.leaves import FAMILIES
 from bayesspn.leaves.grids import Grid
-from bayesspn.tables.cells import Scalar, shorten
+from bayesspn.tables.cells import Scalar, shorten, suggest
 from bayesspn.tables.dtypes import DEFAULT_DTYPES, suits_kind
 from bayesspn.tables.frames import check_names
 
@@ -405,7 +405,10 @@ class Schema:
     def position(self, name: Hashable) -> int:
         """Position of a column by its name."""
         if name not in self.names:
-            raise SchemaError(f"there is no column {shorten(name)}; {list_some(self.names)}")
+            raise SchemaError(
+                f"there is no column {shorten(name)}; {suggest(name, self.names)}"
+                f"{list_some(self.names)}"
+            )
         return self.names.index(name)
 
     def replace(self, name: Hashable, /, **changes: Any) -> Schema:
