@@ -58,6 +58,8 @@ def test_a_time_limit_is_kept_and_its_plan_repeats_the_draws(estimator, table, t
 
 
 def test_lengths_follow_the_cost_of_a_sweep():
+    assert plan_lengths(AUTO, 0.001, 40.0, settled=True).most_burn_in == 100
+    assert plan_lengths(AUTO, 0.001, 40.0, settled=True, limited=True).most_burn_in > 400
     quick, slow = plan_lengths(AUTO, 0.001, 40.0), plan_lengths(AUTO, 5.0, 40.0)
     assert (quick.chains, quick.burn_in, quick.draws, quick.thin) == (8, None, 12, 4)
     assert slow.chains == 2

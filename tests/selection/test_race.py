@@ -13,7 +13,7 @@ from bayesspn.selection import lanes, race
 from bayesspn.selection.building import Priors
 from bayesspn.selection.defaults import default_graphs
 from bayesspn.selection.lanes import advance_lanes, divide_rows, sample_rows
-from bayesspn.selection.race import race_graphs
+from bayesspn.selection.race import has_settled, race_graphs
 from bayesspn.tables.infer import encode_table
 
 
@@ -108,6 +108,22 @@ def test_graphs_do_not_grow_without_need_or_beyond_what_sweeps_may_cost():
     assert run(noise, graphs, stops=(5, 10), sweep_seconds=0.01).graph.leaves <= 8
     assert run(many_kinds(), graphs, stops=(5,), sweep_seconds=1e-6).graph.leaves == 4
     assert run(many_kinds(), graphs, stops=(5,), sweep_seconds=1.0, seconds=0.0).graph.leaves == 4
+
+
+@pytest.mark.parametrize(
+    ("judged", "settled"),
+    [
+        ({10: 0.0, 30: 1.0, 70: 1.02}, True),  # 70 sweeps are no better than 30, by noise of 0.04
+        ({10: 0.0, 30: 1.0, 70: 1.3}, False),
+        ({10: 0.0, 30: 0.0}, False),  # too few sweeps to tell
+        ({10: 0.0}, False),
+    ],
+)
+def test_chains_are_short_where_longer_ones_foresee_no_more(judged, settled):
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=200)
+    scores = {stop: rows + gain + rng.normal(0, 0.4, 200) for stop, gain in judged.items()}
+    assert has_settled(lanes.Lane(RegionGraph(0, leaves=2), judged=scores)) is settled
 
 
 def test_chains_try_every_start():

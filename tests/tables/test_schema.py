@@ -33,7 +33,9 @@ def test_columns_are_found_by_name():
     assert "age" in SCHEMA
     assert 3 not in SCHEMA
     assert [column.name for column in SCHEMA] == ["age", "rank", 7]
-    with pytest.raises(SchemaError, match="no column 'agee'; did you mean 'age'. known are 'age', 'rank', 7"):
+    with pytest.raises(
+        SchemaError, match=r"no column 'agee'; did you mean 'age'\? known are 'age', 'rank', 7"
+    ):
         SCHEMA["agee"]
 
 

@@ -173,7 +173,7 @@ class JointEstimator(Diagnosed, BaseEstimator):
         cores = count_cores(self.n_jobs, math.prod(table.shape))
         seed = draw_seed(self.random_state) if self.plan is None else self.plan.seed
         # finds out first whether the checkpoint can be written
-        saved = saved_start(self.checkpoint)
+        saved, settled = saved_start(self.checkpoint), False
         if self.plan is not None:
             graph, warm = self.plan.graph, self.plan.warm_up
         elif saved is not None and not isinstance(self.graph, RegionGraph):
@@ -181,7 +181,8 @@ class JointEstimator(Diagnosed, BaseEstimator):
         else:
             with put_off_interrupts():
                 given = self._lengths_given()
-                graph, warm, found = find_start(self, table, given, seed, clock, cores)
+                start = find_start(self, table, given, seed, clock, cores)
+                graph, warm, found, settled = start
             self.__dict__.update(found)
         priors = Priors.of(self)
         leaves = describe_columns(table.schema, table.sample, priors.fixed_gamma, table.recorded)
@@ -192,7 +193,15 @@ class JointEstimator(Diagnosed, BaseEstimator):
             with limited_threads(cores):
                 warm = fit_warm_up(warm, model, rows, seed, clock, self.chains)
         self._sample(
-            model, rows, seed, warm, cost, cores=cores, clock=clock, checkpoint=self.checkpoint
+            model,
+            rows,
+            seed,
+            warm,
+            cost,
+            cores=cores,
+            clock=clock,
+            settled=settled,
+            checkpoint=self.checkpoint,
         )
         self.graph_ = graph
         self.schema_ = with_grids(table.schema, model.leaves)
@@ -212,10 +221,15 @@ class JointEstimator(Diagnosed, BaseEstimator):
         *,
         cores: int,
         clock: Clock | None,
+        settled: bool = False,
         states: Sequence[State] = (),
         checkpoint: str | os.PathLike[str] | None = None,
     ) -> None:
-        """Run chains, and keep their draws; ``cost`` is what a sweep takes, roughly."""
+        """Run chains, and keep their draws.
+
+        ``cost`` is what a sweep takes, roughly, and ``settled`` whether short chains are known to
+        be as good as longer ones.
+        """
         given = self._lengths_given()
         if states:
             given["chains"] = len(states)
@@ -226,7 +240,7 @@ class JointEstimator(Diagnosed, BaseEstimator):
             if self.plan is not None and not states:
                 return self.plan.lengths
             if pace is None or clock is None:
-                return plan_lengths(given, cost, NOMINAL_SECONDS)
+                return plan_lengths(given, cost, NOMINAL_SECONDS, settled=settled)
             lanes = 1 if on_cluster else cores
             return plan_lengths(
                 given,

@@ -41,10 +41,12 @@ _FEWEST_DRAWS = 2
 
 _THIN = 4
 
-#: Sweeps of burn-in at least; at most with a time limit; and without one, as nobody asked to wait.
+#: Sweeps of burn-in at least; at most with a time limit; without one, as nobody asked to wait; and
+#: where rows held out say that longer chains are no better, however the fit of the others rises.
 _LEAST_BURN_IN = 10
 MOST_BURN_IN = 1_000
 _USUAL_BURN_IN = 400
+_SETTLED_BURN_IN = 100
 
 #: Share of a chain's sweeps that draws may take if these are few.
 _DRAWING_SHARE = 0.4
@@ -109,6 +111,7 @@ def plan_lengths(
     *,
     warm_up_seconds: float = 0.0,
     limited: bool = False,
+    settled: bool = False,
     cores: int = 1,
 ) -> Lengths:
     """Lengths of chains, where "auto" leaves them open.
@@ -125,6 +128,8 @@ def plan_lengths(
         What the warm-up of a chain costs.
     limited : bool, default=False
         Whether this is a limit, rather than what is usual.
+    settled : bool, default=False
+        Whether short chains are known to be as good as longer ones, which counts without a limit.
     cores : int, default=1
         That there are for chains.
 
@@ -150,7 +155,8 @@ def plan_lengths(
     if draws == "auto":
         draws = int(np.clip(room // thin, _FEWEST_DRAWS, wanted))
     burn_in = given["burn_in"]
-    longest = MOST_BURN_IN if limited else _USUAL_BURN_IN
+    usual = _SETTLED_BURN_IN if settled else _USUAL_BURN_IN
+    longest = MOST_BURN_IN if limited else usual
     most_burn_in = int(np.clip(each - draws * thin, _LEAST_BURN_IN, longest))
     if burn_in == "auto":
         opened = (given[name] == "auto" for name in ("chains", "draws"))

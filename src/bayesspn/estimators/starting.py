@@ -51,11 +51,14 @@ class Found(NamedTuple):
     warm_up : WarmUp
     tables : dict of str to DataFrame
         Attributes of the estimator that tell how the graph was found.
+    settled : bool
+        Whether it is known that short chains of the graph are as good as longer ones.
     """
 
     graph: RegionGraph
     warm_up: WarmUp
     tables: dict[str, pd.DataFrame]
+    settled: bool
 
 
 def find_start(
@@ -81,7 +84,7 @@ def find_start(
         To use.
     """
     shape, wanted = table.shape, estimator.graph
-    tables = {}
+    tables, settled = {}, False
     if isinstance(wanted, RegionGraph):
         graph = wanted
     elif wanted == "select":
@@ -91,7 +94,7 @@ def find_start(
     elif clock is not None and _too_late(table, seed, clock):
         graph = min(default_graphs(*shape), key=lambda graph: graph.n_weights)
     else:
-        graph, tables["comparison_"] = race_graphs(
+        graph, tables["comparison_"], settled = race_graphs(
             table.schema,
             table.sample,
             Priors.of(estimator),
@@ -107,7 +110,7 @@ def find_start(
             progress=estimator.progress,
         )
     starts = TARGET_STARTS if estimator._judged_by_target else ROW_STARTS
-    return Found(graph, plan_warm_up(given, shape[0], starts), tables)
+    return Found(graph, plan_warm_up(given, shape[0], starts), tables, settled)
 
 
 def fit_warm_up(

@@ -43,6 +43,9 @@ _MOST_NODES = {"shared": 128, "cross": 32}
 _LEAST_SWEEPS = 100
 _LOSS = 0.0025
 
+#: Sweeps from which on more of them may turn out not to be needed.
+_TELLING = 30
+
 #: Lanes that are compared even if there is no time for it.
 FEWEST_LANES = 2
 
@@ -61,10 +64,13 @@ class Race(NamedTuple):
         A row per graph, best first: ``graph``, ``score`` (mean log density of a row held out),
         ``behind`` and ``error`` (how far behind the best after as many sweeps, with its standard
         error), ``sweeps`` done and ``weights`` of the graph.
+    settled : bool
+        Whether more sweeps of the best were no better, as the rows held out tell.
     """
 
     graph: RegionGraph
     table: pd.DataFrame
+    settled: bool
 
 
 def race_graphs(
@@ -145,7 +151,7 @@ def race_graphs(
                     else None
                 ),
             )
-    return Race(lanes[0].graph, _tabulate(lanes))
+    return Race(lanes[0].graph, _tabulate(lanes), has_settled(lanes[0]))
 
 
 class _Running(NamedTuple):
@@ -253,8 +259,26 @@ def estimate_race(graphs: Sequence[RegionGraph], sample: Array) -> float:
 def _compare(one: Lane, other: Lane) -> tuple[float, float]:
     """How much better one is than another after as many sweeps, and its standard error."""
     stop = max(one.judged.keys() & other.judged.keys())
-    gains = np.subtract(*find_gaps([one.judged[stop], other.judged[stop]]))
+    return _gain(one.judged[stop], other.judged[stop])
+
+
+def _gain(scores: Array, others: Array) -> tuple[float, float]:
+    """How much better rows held out are foreseen, and its standard error."""
+    gains = np.subtract(*find_gaps([scores, others]))
     return float(gains.mean()), float(gains.std() / np.sqrt(len(gains)))
+
+
+def has_settled(lane: Lane) -> bool:
+    """Whether rows held out were foreseen no better after the last sweeps than before them.
+
+    The fit of the rows that are learned from goes on rising for long, and says less. Of fewer
+    sweeps than `_TELLING` nothing is said.
+    """
+    *_, early, late = 0, *sorted(lane.judged)
+    if early < _TELLING:
+        return False
+    gain, error = _gain(lane.judged[late], lane.judged[early])
+    return gain <= error
 
 
 def _tabulate(lanes: Sequence[Lane]) -> pd.DataFrame:
