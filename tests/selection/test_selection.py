@@ -172,7 +172,8 @@ def test_finalists_have_leave_one_out(known):
     # newer versions of ArviZ divide by one row less
     pointwise = np.ravel(expected.elpd_i)
     assert table["loo_error"].iloc[0] == pytest.approx(np.sqrt(len(pointwise)) * pointwise.std())
-    assert table["loo_bad"].iloc[0] == (expected.pareto_k > expected.good_k).mean()
+    # of few draws newer versions say nothing, which is no better than a bad diagnostic
+    assert table["loo_bad"].iloc[0] == 1.0 - np.mean(expected.pareto_k <= expected.good_k)
 
 
 def test_rows_without_a_known_cell_do_not_spoil_leave_one_out(known):
