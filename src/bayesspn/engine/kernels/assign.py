@@ -63,6 +63,7 @@ def score_rows(
     row_features, weights, log_likelihood,
 ):  # fmt: skip
     """Evaluate rows of a block, as `assign_rows` does, and draw nothing."""
+    # the steps are written out twice: a function of them would have to be compiled by itself, too
     before = flush_denormals()
     rows = log_likelihood.shape[0]
     work, space = make_workspace(geometry, plan, first_entry[task]), make_leaf_space(tables, plan)
