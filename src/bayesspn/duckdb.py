@@ -21,8 +21,9 @@ from bayesspn.numerics.random_numbers import draw_seed
 from bayesspn.questions.answers import give_back
 from bayesspn.questions.interface import Questions
 from bayesspn.questions.row_answers import probabilities_of_rows
-from bayesspn.questions.rows import anomaly_scores, cell_surprises, draw_plausible, score_rows
+from bayesspn.questions.rows import anomaly_scores, draw_plausible, score_rows
 from bayesspn.questions.samples import leave_holes
+from bayesspn.questions.surprises import cell_surprises
 from bayesspn.questions.views import View
 from bayesspn.tables import Schema, as_recorded, decode
 from bayesspn.tables.cells import shorten

@@ -8,7 +8,8 @@ import pandas as pd
 
 from bayesspn.arrays import Array
 from bayesspn.numerics.random_numbers import draw_seed
-from bayesspn.questions.rows import anomaly_scores, cell_surprises, rarity_of
+from bayesspn.questions.rows import anomaly_scores, rarity_of
+from bayesspn.questions.surprises import cell_surprises
 from bayesspn.questions.views import Condition, Viewed
 
 

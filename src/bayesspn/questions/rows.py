@@ -1,4 +1,4 @@
-"""Questions about many rows at once: densities given what is known, unusual rows, unusual cells."""
+"""Questions about many rows at once: densities given what is known, new rows, unusual rows."""
 
 from __future__ import annotations
 
@@ -8,11 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayesspn.arrays import Array
-from bayesspn.leaves.columns import Column
 from bayesspn.prediction.conditionals import ConditionalCircuits, split_given
 from bayesspn.prediction.passes import evaluate
 from bayesspn.prediction.posterior import DRAWN_SEED, Posterior
-from bayesspn.prediction.row_averages import average_missing, weights_of_draws
 from bayesspn.prediction.sampling import draw_rows
 from bayesspn.prediction.stacked import StackedCircuits
 from bayesspn.prediction.value_sets import ValueSet
@@ -20,13 +18,7 @@ from bayesspn.questions.views import View
 
 #: Rows that are scored together, which bounds memory.
 SCORED_TOGETHER = 65_536
-_AVERAGED_TOGETHER = 16_384
 _EVALUATED_TOGETHER = 256
-
-_TAILS_TOGETHER = 32
-
-#: Cells that tell how likely values are.
-_SURPRISE_CELLS = 40
 
 #: Rows drawn together if something is given.
 _DRAWN_TOGETHER = 4096
@@ -195,79 +187,3 @@ def anomaly_scores(view: View, values: Array, seed: int) -> Array:
     spread[spread == 0] = 1.0
     which = which.ravel()
     return np.asarray((compared.mean(axis=1)[which] - scores) / spread[which])
-
-
-def cell_surprises(view: View, values: Array) -> Array:
-    """−log probability of a value at most as likely, for every cell; (rows, columns)."""
-    surprises = np.full(values.shape, np.nan)
-    posterior = view.posterior.thinned
-    for column in view.columns:
-        observed = np.flatnonzero(~np.isnan(values[:, column]))
-        for start in range(0, len(observed), _AVERAGED_TOGETHER):
-            rows = observed[start : start + _AVERAGED_TOGETHER]
-            surprises[rows, column] = _column_surprise(posterior, values[rows], column)
-    return surprises
-
-
-def _column_surprise(posterior: Posterior, X: Array, column: int) -> Array:
-    circuits = posterior.predictive
-    low, high = ConditionalCircuits(circuits, {}).cells(column, _SURPRISE_CELLS)
-    others = X.copy()
-    others[:, column] = np.nan
-    weights = weights_of_draws(posterior.score_draws(others))
-    table = {column: circuits.masses(column, low, high)}
-    masses = average_missing(circuits, others, weights, table)[column]
-    own = np.clip(np.searchsorted(low, X[:, column], side="right") - 1, 0, len(low) - 1)
-    density = masses / _cell_widths(circuits.leaves.columns[column], low, high)
-    rows = np.arange(len(X))
-    # cells of equal density count in full; rounding must not tear them apart
-    likely = density > density[rows, own][:, None] * (1 + 1e-9)
-    share = np.where(likely, 0.0, masses).sum(axis=1)
-    if not circuits.leaves.columns[column].n_categories:
-        share = _cut_tails(circuits, others, weights, X[:, column], column, (low, high), share)
-    with np.errstate(divide="ignore"):
-        return np.maximum(-np.log(np.minimum(share, 1.0)), 0.0)
-
-
-def _cell_widths(column: Column, low: Array, high: Array) -> Array:
-    """Widths of cells, the outermost as far as values were seen: most values may be there."""
-    if column.discrete:
-        return 1.0 + (high - low)
-    half = column.resolution / 2
-    start = min(column.observed[0] - half, high[0] - column.resolution)
-    end = max(column.observed[1] + half, low[-1] + column.resolution)
-    widths = np.minimum(high, end) - np.maximum(low, start)
-    return np.maximum(widths, np.finfo(float).tiny)
-
-
-def _cut_tails(
-    circuits: StackedCircuits,
-    others: Array,
-    weights: Array,
-    values: Array,
-    column: int,
-    cells: tuple[Array, Array],
-    share: Array,
-) -> Array:
-    """Replace shares of values in the outermost cells by the probability beyond the value."""
-    low, high = cells
-    # a recorded value stands for all that are rounded to it: there may be nothing beyond the value
-    grid = circuits.leaves.columns[column].grid
-    half, values = grid.step / 2, np.clip(values, grid.low, grid.high)
-    share = share.copy()
-    for rows, upper in (
-        (np.flatnonzero(values < high[0]), False),
-        (np.flatnonzero(values > low[-1]), True),
-    ):
-        # values at an end of the range recur: most of a column may be zeros
-        distinct, place = np.unique(values[rows], return_inverse=True)
-        for start in range(0, len(distinct), _TAILS_TOGETHER):
-            inside = (place >= start) & (place < start + _TAILS_TOGETHER)
-            some, which = rows[inside], place[inside] - start
-            ends = distinct[start : start + _TAILS_TOGETHER]
-            endless = np.full(len(ends), np.inf)
-            tails = (ends - half, endless) if upper else (-endless, ends + half)
-            table = {column: circuits.masses(column, *tails)}
-            beyond = average_missing(circuits, others[some], weights[:, some], table)[column]
-            share[some] = np.minimum(share[some], beyond[np.arange(len(some)), which])
-    return share
