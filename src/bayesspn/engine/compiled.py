@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -23,7 +24,7 @@ from bayesspn.engine.row_sums import Address, RowSums, fixed_point
 from bayesspn.graphs import RegionGraph
 from bayesspn.model.circuit import Circuit
 from bayesspn.numerics.compilation import announce_compilation
-from bayesspn.numerics.threads import run_tasks
+from bayesspn.numerics.threads import map_in_threads, run_tasks
 from bayesspn.rows.encoded import EncodedRows, RowBlock
 
 
@@ -188,6 +189,15 @@ def log_likelihood(circuit: Circuit, rows: EncodedRows) -> Array:
     for block in rows.blocks:
         scores[block.copy_ids] = program.run(block, None).scores
     return scores
+
+
+def log_likelihoods(circuits: Iterable[Circuit], rows: EncodedRows) -> Iterator[Array]:
+    """Log density of every row under one circuit after the other; shape (rows,) each.
+
+    Circuits are evaluated side by side, each by one thread: laying one out for the kernels, which
+    takes as long as some thousand rows, cannot be divided.
+    """
+    return map_in_threads(lambda circuit: log_likelihood(circuit, rows), circuits)
 
 
 def fixed_log_likelihood(circuit: Circuit, rows: EncodedRows) -> int:

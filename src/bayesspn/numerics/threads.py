@@ -68,8 +68,8 @@ def _pool(process: int) -> ThreadPoolExecutor:
 def map_in_threads(function: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
     """Results of ``function`` for items, in their order, from as many threads as numba may use.
 
-    Worth it for functions that spend their time in NumPy. Few items are in the works at a time, so
-    that results do not pile up.
+    Worth it for functions that spend their time in NumPy or in kernels, which have one thread each
+    there. Few items are in the works at a time, so that results do not pile up.
     """
     threads = numba.get_num_threads()
     if threads == 1:
@@ -78,7 +78,7 @@ def map_in_threads(function: Callable[[T], R], items: Iterable[T]) -> Iterator[R
     pool = _pool(os.getpid())
     waiting: deque[Future[R]] = deque()
     for item in items:
-        waiting.append(pool.submit(function, item))
+        waiting.append(pool.submit(call_with_threads, 1, function, (item,), {}))
         if len(waiting) > 2 * threads:
             yield waiting.popleft().result()
     while waiting:

@@ -68,15 +68,15 @@ def score_with(
     leaves = _append_columns(posterior.model.leaves, len(columns))
     known = [np.where(indicators[column].rows, 1.0, np.nan) for column in columns]
     rows = encode_rows(leaves, np.column_stack([X, *known]))
-    scores = []
-    for draw, circuit in enumerate(posterior.circuits(seed)):
+
+    def append(draw: int, circuit: Circuit) -> Circuit:
         # draws with fewer components at the root have fewer paths than the stacked tables
         paths = slice(0, circuit.graph.n_paths)
         tables = np.stack([indicators[column].table[draw, paths] for column in columns])
-        scores.append(
-            compiled.log_likelihood(_append_indicators(circuit, leaves, columns, tables), rows)
-        )
-    return np.stack(scores)
+        return _append_indicators(circuit, leaves, columns, tables)
+
+    circuits = (append(draw, one) for draw, one in enumerate(posterior.circuits(seed)))
+    return np.stack(list(compiled.log_likelihoods(circuits, rows)))
 
 
 def _append_columns(leaves: Leaves, number: int) -> Leaves:

@@ -148,8 +148,7 @@ class Posterior:
             # laying out a program for every draw would take longer
             return evaluate(self.predictive, check_values(self.model.leaves, X)).log_probability
         rows = self.encode(X)
-        circuits = self.circuits(seed)
-        return np.stack([compiled.log_likelihood(circuit, rows) for circuit in circuits])
+        return np.stack(list(compiled.log_likelihoods(self.circuits(seed), rows)))
 
     def score_samples(self, X: Array) -> Array:
         """Log posterior predictive density of every row; shape (rows,). NaN cells are marginalised.
@@ -158,8 +157,8 @@ class Posterior:
         """
         rows = self.encode(X)
         total = np.full(rows.n_rows, -np.inf)
-        for circuit in self.circuits():
-            np.logaddexp(total, compiled.log_likelihood(circuit, rows), out=total)
+        for scores in compiled.log_likelihoods(self.circuits(), rows):
+            np.logaddexp(total, scores, out=total)
         return total - np.log(self.n_draws)
 
     def sample(self, n: int, seed: int) -> Array:
