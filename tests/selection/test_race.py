@@ -80,6 +80,56 @@ def test_graphs_that_are_slow_must_be_better(ahead, first):
     assert patient.rank(tried)[0].name == ("slow" if ahead else "quick")
 
 
+def a_lane(leaves, scores, learned, sweeps=70):
+    """A lane with scores of rows held out, and how well it fits rows that it learned."""
+    tried = lanes.Lane(RegionGraph(0, leaves=leaves), judged={sweeps: scores})
+    tried.runs = [lanes.Run(None, None, None, None, None, scores, learned)]
+    return tried
+
+
+@pytest.mark.parametrize(
+    ("behind", "learned", "unseen", "first"),
+    [
+        (0.05, -2.0, 0.9, "large"),  # the sample cannot tell, and the larger has more to gain
+        (0.05, -2.0, 0.0, "small"),  # all rows were looked at
+        (0.05, -2.99, 0.9, "small"),  # nor has the larger more to gain
+        (0.5, -1.0, 0.9, "small"),  # the sample can tell
+    ],
+)
+def test_what_a_sample_cannot_tell_more_rows_may(behind, learned, unseen, first):
+    rng = np.random.default_rng(0)
+    rows = -3.0 + rng.normal(size=200)
+    noise = rng.normal(0, 1.0, 200)
+    small = a_lane(4, rows, -2.9)
+    large = a_lane(8, rows - behind + noise - noise.mean(), learned)
+    dropped = a_lane(16, rows - behind, 5.0, sweeps=30)
+    running = race._Running((), None, 1, np.inf, None, 3, None)
+    found = running.break_tie([small, large, dropped], unseen)
+    assert found[0] is (small if first == "small" else large)
+    assert len(found) == 3
+    assert found[-1] is dropped
+
+
+def test_a_sample_of_the_rows_is_known_as_one(monkeypatch):
+    seen = []
+    monkeypatch.setattr(
+        race._Running, "break_tie", lambda _, tried, unseen: seen.append(unseen) or tried
+    )
+    run(stops=(2,))
+    run(stops=(2,), rows=1200)  # of which 300 are here
+    assert seen == [0.0, 0.75]
+
+
+def test_lanes_fit_what_they_learned_better_than_what_they_did_not():
+    schema, values, _ = encode_table(many_kinds(200), None)
+    divided = divide_rows(schema, values, Priors(), 0)
+    lane = divided.lane(RegionGraph(1, 1, leaves=16, products="shared"), Priors(), 0, 0)
+    for target in (None, 2):
+        tried = lanes.Lane(lane.graph, list(lane.runs))
+        advance_lanes([tried], 10, target, 1)
+        assert tried.learned > tried.scores.mean() + 0.1
+
+
 def many_kinds(rows=400, kinds=40, seed=3):
     """Rows of many kinds, each with values of its own: few nodes cannot tell them apart."""
     rng = np.random.default_rng(seed)

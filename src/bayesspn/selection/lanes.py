@@ -53,6 +53,7 @@ class Run(NamedTuple):
     key: Key
     state: State | None
     scores: Array
+    learned: float = 0.0
     seconds: float = 0.0
 
 
@@ -81,6 +82,11 @@ class Lane:
     def scores(self) -> Array:
         """Log densities of the rows held out, after all sweeps that were done."""
         return self.judged[self.sweeps]
+
+    @property
+    def learned(self) -> float:
+        """Mean log density of rows that were learned from, after all sweeps that were done."""
+        return sum(run.learned for run in self.runs) / len(self.runs)
 
     @property
     def pace(self) -> float:
@@ -175,14 +181,25 @@ def _advance(run: Run, done: int, stop: int, target: int | None) -> Run:
             kept.append(state)
     seconds = time.perf_counter() - begun
     posterior = Posterior(run.model, (tuple(kept),))
-    scores = posterior.score_samples(run.held_out)
-    if target is not None:
-        others = run.held_out.copy()
-        others[:, target] = np.nan
-        # few rows held out say little about one column: those that explain the rest count as well
-        whole = scores / run.held_out.shape[1]
-        scores = scores - posterior.score_samples(others) + whole
-    return run._replace(state=state, scores=scores, seconds=seconds)
+    known = run.rows.values(np.arange(min(run.rows.n_rows, len(run.held_out))))
+    return run._replace(
+        state=state,
+        scores=_judge(posterior, run.held_out, target),
+        learned=float(_judge(posterior, known, target).mean()),
+        seconds=seconds,
+    )
+
+
+def _judge(posterior: Posterior, rows: Array, target: int | None) -> Array:
+    """What counts of rows: their log densities, or those of a column; (rows,)."""
+    scores = posterior.score_samples(rows)
+    if target is None:
+        return scores
+    others = rows.copy()
+    others[:, target] = np.nan
+    # few rows held out say little about one column: those that explain the rest count as well
+    whole = scores / rows.shape[1]
+    return scores - posterior.score_samples(others) + whole
 
 
 def find_gaps(scores: Sequence[Array]) -> Array:
