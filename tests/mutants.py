@@ -185,9 +185,9 @@ MUTANTS = [
         EXACT,
     ),
     Mutant(
-        "tempering", "one-sided acceptance", "inference/parallel_tempering.py",
+        "tempering", "one-sided acceptance", "inference/evidence/checks/parallel_tempering.py",
         "differences.up[replica] + differences.down[replica]", "differences.up[replica]",
-        "inference/test_parallel_tempering.py",
+        "inference/evidence/test_parallel_tempering.py",
     ),
     Mutant(
         "tempering", "leaves of warm replicas see all of every cell",

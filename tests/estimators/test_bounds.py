@@ -395,11 +395,6 @@ def test_bad_bounds_are_refused(tmp_path):
         fit(table, bounds={"time": (np.inf, None)})
     with pytest.raises(ValueError, match="in memory"):
         fit(str(tmp_path), bounds={"time": (until, None)})
-    with pytest.raises(ValueError, match="temperatures=1, got 3"):
-        BayesianSPN(**QUICK, temperatures=3).fit(table, bounds={"time": (until, None)})
-    hot = BayesianSPN(**QUICK, temperatures=2).fit(table)
-    with pytest.raises(ValueError, match="temperatures=1, got 2"):
-        hot.refit(table, bounds={"time": (until, None)})
     remote = BayesianSPN(**QUICK, engine=Engine("ray"))
     with pytest.raises(ValueError, match="engine='local'"):
         remote.fit(table, bounds={"time": (until, None)})

@@ -26,7 +26,6 @@ from bayesspn.estimators import fitting, joint
 from bayesspn.files import atomic, checkpoints
 from bayesspn.files.arrays import ModelFileError, checksum
 from bayesspn.files.chains import load_chains
-from bayesspn.inference import chains
 from bayesspn.tables import infer_schema
 
 pytestmark = pytest.mark.filterwarnings("ignore:answers about")
@@ -144,17 +143,6 @@ def test_n_jobs_may_change_between_runs(path, undisturbed, monkeypatch):
         fit(path, n_jobs=2)
     assert sweeps_in(path) == [6, 6, 6]
     assert_same(fit(path, progress=True), undisturbed)
-
-
-@pytest.mark.parametrize("sweeps", [2, 9])
-def test_a_fit_with_temperatures_goes_on(path, monkeypatch, sweeps):
-    undisturbed = BayesianSPN(**SETTINGS, temperatures=3).fit(TABLE)
-    with monkeypatch.context() as patch, contextlib.suppress(KeyboardInterrupt):
-        patch.setattr(chains, "sweep_with_replicas", stop_after(chains.sweep_with_replicas, sweeps))
-        fit(path, temperatures=3)
-    assert_same(fit(path, temperatures=3), undisturbed)
-    with pytest.raises(ValueError, match="temperatures is 2, in the file 3"):
-        fit(path, temperatures=2)
 
 
 def test_a_fit_goes_on_after_an_error(path, undisturbed, monkeypatch):

@@ -71,16 +71,6 @@ def assert_scopes(chain: Chain, exact: dict) -> None:
     assert checked >= 3
 
 
-def test_a_chain_with_other_temperatures_has_the_same_posterior():
-    graph, X = CASES["shared, two levels"]
-    leaves = binary_leaves(X.shape[1], gamma=GAMMA)
-    model = Model(graph, leaves, alpha=ALPHA, beta=BETA, learn_leaf_priors=False)
-    rows = encode_rows(leaves, X)
-    chain = run_chain(start_chain(Key(1), model, rows, 3), rows, burn_in=60, draws=1500)
-    assert chain.replicas is not None
-    assert_scopes(chain, enumerate_posterior(graph, X))
-
-
 @pytest.mark.parametrize("children", [2, 3])
 def test_one_columns_paths_are_drawn_from_their_exact_conditional(children):
     """Independent draws of a single column; chi-square with a false alarm rate of 1e-4."""

@@ -50,9 +50,9 @@ def binary_table(seed: int, rows: int) -> np.ndarray:
     return X
 
 
-def run_low_level(model: Model, X: np.ndarray, temperatures: int = 1) -> str:
+def run_low_level(model: Model, X: np.ndarray) -> str:
     rows = encode_rows(model.leaves, X)
-    chain = start_chain(Key(5, 1), model, rows, temperatures)
+    chain = start_chain(Key(5, 1), model, rows)
     return fingerprint(run_chain(chain, rows, burn_in=20, draws=5, thin=2).draws)
 
 
@@ -73,11 +73,6 @@ def cross_chain() -> str:
 def infinite_chain() -> str:
     graph = RegionGraph(1, 2, leaves=3, products="shared")
     return run_low_level(*mixed_model(graph, concentration=1.0))
-
-
-def tempered_chain() -> str:
-    X = binary_table(4, 100)
-    return run_low_level(Model(SHARED, binary_leaves(12)), X, temperatures=3)
 
 
 def evidence() -> str:
@@ -122,7 +117,6 @@ RUNS = {
         mixed_chain,
         cross_chain,
         infinite_chain,
-        tempered_chain,
         evidence,
         estimator_fit,
         partial_fit,

@@ -28,7 +28,6 @@ from bayesspn.cli.options import (
     SchemaOption,
     SeedOption,
     TableArgument,
-    TemperaturesOption,
     ThinOption,
     TimeLimitOption,
     check_new_file,
@@ -85,7 +84,6 @@ def fit(
     burn_in: BurnInOption = BURN_IN,
     draws: DrawsOption = DRAWS,
     thin: ThinOption = THIN,
-    temperatures: TemperaturesOption = 1,
     graph: Annotated[
         GraphChoice,
         typer.Option(
@@ -155,9 +153,7 @@ def fit(
         raise typer.BadParameter("--graph select and --infinite exclude each other")
     if concentration != "auto" and not infinite:
         raise typer.BadParameter("--concentration needs --infinite")
-    if temperatures > 1 and infinite:
-        raise typer.BadParameter("--temperatures does not go with --infinite")
-    more = {"concentration": concentration} if infinite else {"temperatures": temperatures}
+    more = {"concentration": concentration} if infinite else {}
     described = load_schema(schema)
     data = read_columns(table, chosen, columns, drop, described)
     shape = {

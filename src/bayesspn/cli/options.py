@@ -130,12 +130,6 @@ ProgressOption = Annotated[
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Neither progress nor a summary.")]
 
 
-def _count(name: str, parameter: str, text: str) -> Any:
-    return typer.Option(
-        name, min=LEAST[parameter], metavar="N", help=text, rich_help_panel="Sampling"
-    )
-
-
 def _length(name: str, parameter: str, text: str) -> Any:
     def read(given: str) -> Any:
         found = whole_or_auto(given)
@@ -160,14 +154,6 @@ ChainsOption = Annotated[str, _length("--chains", "chains", "Independent chains,
 BurnInOption = Annotated[str, _length("--burn-in", "burn_in", "Sweeps before the first draw.")]
 DrawsOption = Annotated[str, _length("--draws", "draws", "Draws that a chain keeps.")]
 ThinOption = Annotated[str, _length("--thin", "thin", "Sweeps per draw.")]
-TemperaturesOption = Annotated[
-    int,
-    _count(
-        "--temperatures",
-        "temperatures",
-        "Chains at other temperatures behind each chain; 1 means none.",
-    ),
-]
 
 
 def whole_or_auto(text: str) -> Any:

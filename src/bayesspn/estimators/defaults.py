@@ -9,7 +9,7 @@ from __future__ import annotations
 CHAINS = BURN_IN = DRAWS = THIN = "auto"
 
 #: Smallest values of parameters that are whole numbers.
-LEAST = {"chains": 1, "burn_in": 0, "draws": 1, "thin": 1, "temperatures": 1}
+LEAST = {"chains": 1, "burn_in": 0, "draws": 1, "thin": 1}
 
 #: Those of them that may be "auto".
 LENGTHS = ("chains", "burn_in", "draws", "thin")

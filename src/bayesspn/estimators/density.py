@@ -65,10 +65,6 @@ class BayesianSPN(Questions, DensityMixin, JointEstimator):
         Draws that a chain keeps; about 100 of all chains together.
     thin : int or "auto", default="auto"
         Sweeps per draw; 4 unless sweeps are slow.
-    temperatures : int, default=1
-        Chains at so many temperatures stand behind each of the ``chains`` and exchange networks
-        with it: the warmer they are the more freely they move, and what they find helps the cold
-        one, which alone is kept, out of bad modes. A fit takes more than so many times as long.
     plan : FitPlan, default=None
         ``plan_`` of an earlier fit: the same graph, starts, chains, sweeps and seed, and so the
         same draws of the same table, bit by bit, however long it takes. Lengths, ``graph``,
@@ -171,7 +167,7 @@ class BayesianSPN(Questions, DensityMixin, JointEstimator):
             What is known of missing cells of numbers and times: that they lie between these. An end
             is a value for all rows or one for every row; None, NaN, NaT or infinite if open.
             Survival times of those still alive: ``{"years": (years_so_far, None)}``. For tables in
-            memory, without ``sample_weight`` and with ``temperatures=1``.
+            memory and without ``sample_weight``.
 
         Examples
         --------
@@ -264,7 +260,6 @@ class BayesianSPN(Questions, DensityMixin, JointEstimator):
         if not hasattr(self, "posterior_"):
             return self.fit(X, sample_weight=sample_weight, bounds=bounds)
         check_parameters(self)
-        self._check_exact(bounds)
         if bounds is None and self._bounded:
             raise ValueError(
                 "the model was fitted with bounds: give those of the table as it is now, or "

@@ -19,7 +19,6 @@ from bayesspn.inference.chains import (
     Chain,
     GrowingChain,
     advance_chains,
-    chain_from_state,
     check_rows,
 )
 from bayesspn.inference.climbing import FIRST_LOOK, still_climbing
@@ -110,7 +109,6 @@ def sample_chains(
     cores: int,
     in_turn: bool = False,
     progress: bool,
-    temperatures: int = 1,
     states: Sequence[State] = (),
     clock: Clock | None = None,
 ) -> Sampled:
@@ -136,13 +134,12 @@ def sample_chains(
     in_turn : bool, default=False
         Whether one chain runs after the other, since its rows are held by workers.
     progress : bool
-    temperatures : int, default=1
     states : sequence of State, default=()
         Where chains begin, instead of a warm-up.
     clock : Clock, default=None
     """
     check_rows(model, rows)
-    starting = _Starting(model, as_shards(rows), seed, warm, temperatures, cores)
+    starting = _Starting(model, as_shards(rows), seed, warm, cores)
     run = _Run(starting, rows, progress, store, clock, 1 if in_turn else cores)
     chains, planned, burn_in = store.resume(model, seed)
     if chains is None:
@@ -169,12 +166,11 @@ class _Starting(NamedTuple):
     shards: Shards
     seed: int
     warm: WarmUp
-    temperatures: int
     cores: int
 
     def chain(self, number: int, state: State) -> Chain:
         """The chain that begins in a state."""
-        return chain_from_state(Key(self.seed, number), self.model, state, self.temperatures)
+        return Chain(self.model, Key(self.seed, number), state)
 
     def begin(self) -> tuple[Chain, float, _Starting]:
         """The first chain, what the warm-up of another one takes, and how others begin."""
@@ -198,7 +194,7 @@ class _Starting(NamedTuple):
             for sweep in range(_TIMED_SWEEPS):
                 draw_sweep(chain.key, sweep, self.model, self.shards, chain.state)
             taken = (time.monotonic() - begun) / _TIMED_SWEEPS
-        return max(taken, 1e-6) * self.temperatures
+        return max(taken, 1e-6)
 
 
 class _Run:

@@ -76,7 +76,6 @@ class JointEstimator(Diagnosed, BaseEstimator):
         burn_in: int | str = BURN_IN,
         draws: int | str = DRAWS,
         thin: int | str = THIN,
-        temperatures: int = 1,
         plan: FitPlan | None = None,
         schema: Schema | None = None,
         handle_unknown: str = "warn",
@@ -95,7 +94,6 @@ class JointEstimator(Diagnosed, BaseEstimator):
         self.burn_in = burn_in
         self.draws = draws
         self.thin = thin
-        self.temperatures = temperatures
         self.plan = plan
         self.schema = schema
         self.handle_unknown = handle_unknown
@@ -127,7 +125,6 @@ class JointEstimator(Diagnosed, BaseEstimator):
     def _fit_table(self, X: Any, sample_weight: Any = None, bounds: Bounds | None = None) -> None:
         """Check parameters and table, and sample the posterior of all columns."""
         check_parameters(self)
-        self._check_exact(bounds)
         if names_files(X) and self.graph == "select":
             raise ValueError(
                 "graph='select' needs a table in memory, not the names of files: read some of "
@@ -150,14 +147,6 @@ class JointEstimator(Diagnosed, BaseEstimator):
             if not indicators.isdisjoint(names):
                 X = pd.DataFrame(columns=[name for name in names if name not in indicators])
         validate_data(self, X, reset=reset, skip_check_array=True)
-
-    def _check_exact(self, bounds: Bounds | None) -> None:
-        """Check that chains can be exact where cells lie between bounds."""
-        if bounds and self.temperatures > 1:
-            raise ValueError(
-                f"bounds need temperatures=1, got {self.temperatures}: powers of densities have no "
-                "probabilities of intervals, so that exchanges would not be exact"
-            )
 
     def _learn(self, table: TrainingTable) -> None:
         """Sample the posterior given a table, and keep what was learned."""
@@ -256,7 +245,6 @@ class JointEstimator(Diagnosed, BaseEstimator):
             rows,
             given=given,
             warm=warm,
-            temperatures=self.temperatures,
             random_state=self.random_state,
         )
         with put_off_interrupts(), limited_threads(cores):
@@ -270,7 +258,6 @@ class JointEstimator(Diagnosed, BaseEstimator):
                 cores=cores,
                 in_turn=on_cluster,
                 progress=self.progress,
-                temperatures=self.temperatures,
                 states=states,
                 clock=clock,
             )

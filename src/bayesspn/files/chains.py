@@ -4,8 +4,7 @@ A file holds the model, and of every chain its key, the sweeps done, the state w
 draws so far and the trace. A chain that is read back goes on as if it had never been interrupted.
 
 Arrays of states are stacked: the draws of all chains, chain by chain, then the states where the
-chains stand, then those of chains at other temperatures. Traces of all chains follow each other,
-and so do the powers of other temperatures.
+chains stand. Traces of all chains follow each other.
 """
 
 from __future__ import annotations
@@ -25,7 +24,6 @@ from bayesspn.files.posteriors import (
     states_to_arrays,
 )
 from bayesspn.inference.chains import Chain
-from bayesspn.inference.parallel_tempering import Replicas
 from bayesspn.inference.sweep import SweepInfo
 from bayesspn.model.generative import Model
 from bayesspn.numerics.random_numbers import Key
@@ -33,8 +31,7 @@ from bayesspn.numerics.random_numbers import Key
 CHAINS = FileKind(
     "bayesspn-chains", 1, "checkpoint", "delete it to start afresh, or name another file"
 )
-_NO_REPLICAS = Replicas(np.empty(0), ())
-_NUMBERS = ("seed", "chain", "sweeps", "draws", "replicas")
+_NUMBERS = ("seed", "chain", "sweeps", "draws")
 
 
 def save_chains(path: str | os.PathLike[str], chains: Sequence[Chain], more: Any) -> None:
@@ -47,10 +44,8 @@ def save_chains(path: str | os.PathLike[str], chains: Sequence[Chain], more: Any
     more : JSON
         Kept with them and given back by `load_chains`.
     """
-    replicas = [_NO_REPLICAS if chain.replicas is None else chain.replicas for chain in chains]
     described = [
-        (chain.key.seed, chain.key.chain, chain.sweep, len(chain.draws), len(below.states))
-        for chain, below in zip(chains, replicas, strict=True)
+        (chain.key.seed, chain.key.chain, chain.sweep, len(chain.draws)) for chain in chains
     ]
     description = {
         **model_to_json(chains[0].model),
@@ -59,11 +54,9 @@ def save_chains(path: str | os.PathLike[str], chains: Sequence[Chain], more: Any
     }
     states = [state for chain in chains for state in chain.draws]
     states += [chain.state for chain in chains]
-    states += [state for below in replicas for state in below.states]
     infos = [info for chain in chains for info in chain.trace]
     arrays = {
         **states_to_arrays(states),
-        "powers": np.concatenate([below.powers for below in replicas]),
         "log_likelihood": np.array([info.log_likelihood for info in infos], dtype=np.float64),
         "scope_changes": np.array([info.scope_changes for info in infos], dtype=np.int64),
     }
@@ -99,30 +92,15 @@ def _check_numbers(entry: Any) -> dict[str, int]:
 def _rebuild(model: Model, entries: list[dict[str, int]], arrays: Arrays) -> Iterator[Chain]:
     draws = list(accumulate((entry["draws"] for entry in entries), initial=0))
     sweeps = list(accumulate((entry["sweeps"] for entry in entries), initial=0))
-    below = list(accumulate((entry["replicas"] for entry in entries), initial=0))
-    states = states_from_arrays(model, arrays, draws[-1] + len(entries) + below[-1])
-    powers = arrays["powers"]
-    if powers.shape != (below[-1],) or powers.dtype.kind != "f":
-        raise ValueError(f"powers is {powers.dtype} of shape {powers.shape}")
-    if not ((powers > 0) & (powers < 1)).all():
-        raise ValueError("powers must be between 0 and 1")
+    states = states_from_arrays(model, arrays, draws[-1] + len(entries))
     for name, kind in (("log_likelihood", "f"), ("scope_changes", "i")):
         array = arrays[name]
         if array.shape != (sweeps[-1],) or array.dtype.kind != kind:
             raise ValueError(f"{name} is {array.dtype} of shape {array.shape}")
     numbers = zip(arrays["log_likelihood"].tolist(), arrays["scope_changes"].tolist(), strict=True)
     trace = [SweepInfo(*pair) for pair in numbers]
-    last = draws[-1] + len(entries)
-    spans = zip(
-        entries,
-        pairwise(draws),
-        pairwise(sweeps),
-        pairwise(below),
-        states[draws[-1] : last],
-        strict=True,
-    )
-    for entry, kept, seen, hung, state in spans:
-        replicas = Replicas(powers[slice(*hung)], states[last:][slice(*hung)])
+    spans = zip(entries, pairwise(draws), pairwise(sweeps), states[draws[-1] :], strict=True)
+    for entry, kept, seen, state in spans:
         yield Chain(
             model,
             Key(entry["seed"], entry["chain"]),
@@ -130,5 +108,4 @@ def _rebuild(model: Model, entries: list[dict[str, int]], arrays: Arrays) -> Ite
             sweep=entry["sweeps"],
             draws=states[slice(*kept)],
             trace=tuple(trace[slice(*seen)]),
-            replicas=replicas if entry["replicas"] else None,
         )

@@ -68,7 +68,6 @@ class Checkpoint:
         a number or "auto"; draws may differ.
     warm : WarmUp
         How chains begin.
-    temperatures : int
     random_state : int, RandomState or None
         What the seed was drawn from; None accepts the seed of the file.
 
@@ -85,7 +84,6 @@ class Checkpoint:
         *,
         given: dict[str, Any],
         warm: WarmUp,
-        temperatures: int,
         random_state: Any,
     ) -> None:
         self.plan: Lengths | None = None
@@ -98,7 +96,6 @@ class Checkpoint:
                 "cells": combine_hashes(as_shards(rows).cell_hashes()),
                 **{name: _plain(given[name]) for name in ("chains", "burn_in", "thin")},
                 "warm_up": asdict(warm),
-                "temperatures": int(temperatures),
                 "random_state": int(random_state)
                 if isinstance(random_state, int | np.integer)
                 else None,
@@ -236,7 +233,6 @@ def _facts(model: Model, more: Any, seed: int) -> dict[str, Any]:
         "chains": more["chains"],
         "burn_in": more["burn_in"],
         "thin": more["thin"],
-        "temperatures": more["temperatures"],
         "random_state": (seed, f"of seed {seed}" if given is None else given),
     }
     facts |= {

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from joblib import delayed
 
 from bayesspn.engine.shards import Shards, as_shards
-from bayesspn.inference.parallel_tempering import Replicas, start_replicas, sweep_with_replicas
 from bayesspn.inference.starts.choices import start_state
 from bayesspn.inference.state import State
 from bayesspn.inference.sweep import SweepInfo, draw_sweep
@@ -39,8 +38,6 @@ class Chain:
         Kept states.
     trace : tuple of SweepInfo
         One entry per sweep.
-    replicas : Replicas or None
-        Chains at other temperatures that this one exchanges networks with, if there are any.
     """
 
     model: Model
@@ -49,7 +46,6 @@ class Chain:
     sweep: int = 0
     draws: tuple[State, ...] = ()
     trace: tuple[SweepInfo, ...] = ()
-    replicas: Replicas | None = None
 
     def thinned(self, every: int) -> Chain:
         """Keep every ``every``-th draw, counted from the last."""
@@ -61,18 +57,11 @@ def start_chain(
     key: Key,
     model: Model,
     rows: EncodedRows | Shards,
-    temperatures: int = 1,
     start: str = "spread",
 ) -> Chain:
-    """Start a chain on encoded rows, in one of the ways of `start_state`.
-
-    With several ``temperatures``, it exchanges networks with chains that see the likelihood raised
-    to powers below 1, which move more freely; their powers are found during burn-in.
-    """
+    """Start a chain on encoded rows, in one of the ways of `start_state`."""
     check_rows(model, rows)
-    return chain_from_state(
-        key, model, start_state(key, model, as_shards(rows), start), temperatures
-    )
+    return Chain(model, key, start_state(key, model, as_shards(rows), start))
 
 
 def check_rows(model: Model, rows: EncodedRows | Shards) -> None:
@@ -83,15 +72,6 @@ def check_rows(model: Model, rows: EncodedRows | Shards) -> None:
         raise ValueError("the rows were encoded with other columns than the model's")
     if isinstance(rows, EncodedRows):
         check_support(rows)
-
-
-def chain_from_state(key: Key, model: Model, state: State, temperatures: int = 1) -> Chain:
-    """A chain that begins in a state that was sampled before."""
-    if temperatures == 1:
-        return Chain(model, key, state)
-    if model.infinite:
-        raise ValueError("chains of an infinite mixture have one temperature")
-    return Chain(model, key, state, replicas=start_replicas(state, temperatures))
 
 
 class GrowingChain:
@@ -116,7 +96,7 @@ class GrowingChain:
         self._burn_in, self._thin = burn_in, thin
         self._draws, self._trace = list(chain.draws), list(chain.trace)
         # replaced in one go, so that Ctrl-C at any moment leaves things that belong together
-        self._now = (chain.sweep, chain.state, chain.replicas, len(self._draws), len(self._trace))
+        self._now = (chain.sweep, chain.state, len(self._draws), len(self._trace))
 
     @property
     def sweep(self) -> int:
@@ -125,29 +105,23 @@ class GrowingChain:
 
     def step(self) -> SweepInfo:
         """Do one sweep, and keep it if its turn has come."""
-        sweep, state, replicas, draws, trace = self._now
+        sweep, state, draws, trace = self._now
         del self._draws[draws:], self._trace[trace:]  # of a sweep that was interrupted
         sweep += 1
         chain = self._chain
-        where = chain.key, sweep, chain.model, self._shards, state
-        if replicas is None:
-            state, info = draw_sweep(*where)
-        else:
-            adapt = sweep <= self._burn_in
-            state, replicas, info = sweep_with_replicas(*where, replicas, adapt=adapt)
+        state, info = draw_sweep(chain.key, sweep, chain.model, self._shards, state)
         self._trace.append(info)
         if sweep > self._burn_in and (sweep - self._burn_in) % self._thin == 0:
             self._draws.append(state)
-        self._now = (sweep, state, replicas, len(self._draws), len(self._trace))
+        self._now = (sweep, state, len(self._draws), len(self._trace))
         return info
 
     def chain(self) -> Chain:
         """The chain as it is now."""
-        sweep, state, replicas, draws, trace = self._now
+        sweep, state, draws, trace = self._now
         return replace(
             self._chain,
             state=state,
-            replicas=replicas,
             sweep=sweep,
             draws=tuple(self._draws[:draws]),
             trace=tuple(self._trace[:trace]),

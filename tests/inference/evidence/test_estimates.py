@@ -22,20 +22,17 @@ from support import (
     mixed_leaves,
     mixed_table,
     prior_circuit,
-    state_from_latents,
 )
 
 from bayesspn.engine import compiled, oracle
 from bayesspn.engine.row_sums import Address
 from bayesspn.graphs import RegionGraph
-from bayesspn.inference.chains import chain_from_state, run_chain
 from bayesspn.inference.evidence.checks.sequential import sequential_evidence
 from bayesspn.inference.evidence.checks.tempered import tempered_evidence
 from bayesspn.inference.evidence.estimates import bridge_evidence
 from bayesspn.inference.prior import draw_prior_circuit, draw_rows
-from bayesspn.inference.state import State
 from bayesspn.leaves.columns import Leaves, describe_column
-from bayesspn.model.generative import Learned, Model, draw_hyper, start_hyper
+from bayesspn.model.generative import Learned, Model, draw_hyper
 from bayesspn.numerics.random_numbers import Key
 from bayesspn.rows.encoded import encode_rows
 
@@ -226,32 +223,6 @@ def test_tempered_passes_of_engine_and_oracle_agree(power):
     np.testing.assert_allclose(compiled.log_likelihood(circuit, rows), exact, rtol=1e-6, atol=1e-5)
     if power == 0.0:
         np.testing.assert_allclose(exact, 0.0, atol=1e-9)
-
-
-def clusters_shared_out_badly() -> tuple[Model, np.ndarray, State]:
-    """Three clusters and three leaves, of which one has two clusters and two have half of one."""
-    rng = np.random.default_rng(7)
-    cluster = np.arange(300) % 3
-    X = (rng.integers(0, 2, (3, 30))[cluster] ^ (rng.random((300, 30)) < 0.1)).astype(float)
-    leaves = binary_leaves(30)
-    model = Model(RegionGraph(0, leaves=3), leaves, alpha=1.0, learn_leaf_priors=False)
-    badly = np.where(cluster < 2, 0, 1 + np.arange(300) // 3 % 2)
-    circuit = prior_circuit(0, model.graph, leaves)
-    none = np.zeros(X.shape, dtype=int)
-    return model, X, state_from_latents(model, start_hyper(model), circuit, X, badly[:, None], none)
-
-
-def test_exchanges_free_a_chain_that_is_stuck():
-    """Plain Gibbs stays with clusters that do not belong together, tempered chains do not."""
-    model, X, start = clusters_shared_out_badly()
-    rows = encode_rows(model.leaves, X)
-    plain, tempered = (
-        run_chain(chain_from_state(Key(2), model, start, number), rows, burn_in=100, draws=80)
-        for number in (1, 8)
-    )
-    assert tempered.trace[-1].log_likelihood > plain.trace[-1].log_likelihood + 1.5
-    powers = tempered.replicas.powers
-    assert (np.diff(np.append(powers, 1.0)) > 0).all()
 
 
 # Orders of children -------------------------------------------------------------------------------

@@ -21,8 +21,8 @@ from bayesspn.arrays import Array
 from bayesspn.engine import compiled
 from bayesspn.engine.shards import LocalShards
 from bayesspn.inference.circuits import draw_circuit
+from bayesspn.inference.evidence.checks.parallel_tempering import Configuration
 from bayesspn.inference.evidence.runs import LogEvidence, mean_evidence
-from bayesspn.inference.parallel_tempering import Configuration
 from bayesspn.inference.prior import draw_prior_circuit
 from bayesspn.inference.sweep import draw_rest
 from bayesspn.model.generative import Model, draw_hyper

@@ -7,8 +7,14 @@ from joblib import delayed
 
 from bayesspn.arrays import Array
 from bayesspn.engine.shards import LocalShards
+from bayesspn.inference.evidence.checks.parallel_tempering import (
+    Differences,
+    adapt,
+    climb,
+    jackknife,
+    start_ladder,
+)
 from bayesspn.inference.evidence.runs import LogEvidence
-from bayesspn.inference.parallel_tempering import Differences, adapt, climb, jackknife, start_ladder
 from bayesspn.model.generative import Model
 from bayesspn.numerics.checks import check_whole
 from bayesspn.numerics.parallel import run_side_by_side

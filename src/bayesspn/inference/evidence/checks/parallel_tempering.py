@@ -9,7 +9,8 @@ z and s summed out. The normaliser Z(t) satisfies
 
 and Z(1) is the model evidence. Neighbouring replicas give this ratio from both sides; bridge
 sampling joins the two. The same differences decide by Metropolis's rule whether neighbours exchange
-their configurations, which lets the posterior's chain leave a mode through the prior.
+their configurations, which lets the posterior's chain leave a mode through the prior. As a way to
+learn a table it does not pay (docs/engine.md): it serves the evidence alone.
 """
 
 from __future__ import annotations
@@ -38,12 +39,6 @@ _MOST_CHAINS = 1 << 20
 
 #: Share of exchanges between neighbours that may be refused.
 _REFUSED = 0.4
-
-#: Logarithmic distance of the powers of replicas in the beginning, the smallest power, and how
-#: readily they move: a gain that is limited at first and then falls with the number of sweeps.
-_FIRST_GAP = 0.1
-_SMALLEST_POWER = 1e-3
-_LARGEST_GAIN, _GAIN = 0.5, 10.0
 
 #: Replicas are denser near the prior, where little data changes much.
 _BEND = 4.0
@@ -196,63 +191,6 @@ def adapt(ladder: Ladder, differences: Differences, most: int) -> Ladder:
     length = _lengths(differences)
     replicas = int(np.clip(np.ceil(length[-1] / _REFUSED) + 1, 4, most))
     return _place(ladder, length, np.linspace(0.0, length[-1], replicas))
-
-
-class Replicas(NamedTuple):
-    """What hangs below a chain that exchanges networks with others.
-
-    Attributes
-    ----------
-    powers : ndarray of shape (replicas,)
-        Powers of the likelihood, ascending, all below 1.
-    states : tuple of State
-        Where the chains at these powers stand.
-    """
-
-    powers: Array
-    states: tuple[State, ...]
-
-
-def start_replicas(state: State, temperatures: int) -> Replicas:
-    """Chains at so many temperatures, less the one at power 1, all in the same state."""
-    steps = np.arange(temperatures - 1, 0, -1)
-    return Replicas(np.exp(-_FIRST_GAP * steps), (state,) * (temperatures - 1))
-
-
-def sweep_with_replicas(
-    key: Key,
-    sweep: int,
-    model: Model,
-    shards: Shards,
-    state: State,
-    replicas: Replicas,
-    *,
-    adapt: bool,
-) -> tuple[State, Replicas, SweepInfo]:
-    """Advance a chain and those below it by one sweep, with exchanges between neighbours.
-
-    Parameters
-    ----------
-    key, sweep, model, shards, state
-        As in `draw_sweep`.
-    replicas : Replicas
-    adapt : bool
-        Whether to move the powers so that neighbours exchange networks often enough. Draws are
-        exact once this has ended.
-    """
-    ladder = Ladder(
-        model, key, np.append(replicas.powers, 1.0), (*replicas.states, state), sweep=sweep - 1
-    )
-    ladder, differences, info = _sweep(ladder, shards)
-    powers = replicas.powers
-    if adapt:
-        accepted = np.exp(np.minimum(0.0, differences.up + differences.down))
-        gaps = -np.diff(np.log(np.append(powers, 1.0))[::-1])
-        gain = min(_LARGEST_GAIN, _GAIN / sweep)
-        gaps *= np.exp(gain * (accepted[::-1] - (1.0 - _REFUSED)))
-        gaps *= min(1.0, -np.log(_SMALLEST_POWER) / gaps.sum())
-        powers = np.exp(-np.cumsum(gaps))[::-1]
-    return ladder.states[-1], Replicas(powers, ladder.states[:-1]), info
 
 
 def _lengths(differences: Differences) -> Array:

@@ -9,8 +9,8 @@ from support import binary_leaves
 
 from bayesspn.engine.shards import LocalShards
 from bayesspn.graphs import RegionGraph
-from bayesspn.inference import parallel_tempering
-from bayesspn.inference.parallel_tempering import Configuration, Ladder, climb
+from bayesspn.inference.evidence.checks import parallel_tempering
+from bayesspn.inference.evidence.checks.parallel_tempering import Configuration, Ladder, climb
 from bayesspn.inference.state import State
 from bayesspn.inference.sweep import SweepInfo
 from bayesspn.model.generative import Model
