@@ -18,30 +18,27 @@ from bayesspn.questions.views import View
 #: Cells that tell how likely values are.
 _SURPRISE_CELLS = 40
 
-#: Rows that are judged together, and numbers of their columns' leaves, which bound memory.
-_JUDGED_TOGETHER = 2048
+#: Numbers of leaves that are tabulated together, which bounds memory, and fewest rows of a part:
+#: every one of them may lie beyond all that was learned, and need values of its own.
 _MOST_LEAF_VALUES = 20_000_000
+_FEWEST_ROWS = 64
 
 
 def cell_surprises(view: View, values: Array) -> Array:
     """−log probability of a value at most as likely, for every cell; (rows, columns)."""
     surprises = np.full(values.shape, np.nan)
     posterior = view.posterior.thinned
-    for columns in _columns_together(posterior.predictive, view.columns):
-        for start in range(0, len(values), _JUDGED_TOGETHER):
-            rows = slice(start, start + _JUDGED_TOGETHER)
+    graph = posterior.predictive.graph
+    leaves = posterior.n_draws * graph.n_paths * graph.leaves
+    most = max(1, _MOST_LEAF_VALUES // (_SURPRISE_CELLS * leaves))
+    for first in range(0, len(view.columns), most):
+        columns = view.columns[first : first + most]
+        part = max(_FEWEST_ROWS, _MOST_LEAF_VALUES // (len(columns) * leaves))
+        for start in range(0, len(values), part):
+            rows = slice(start, start + part)
             for column, found in _judge(posterior, values[rows], columns):
                 surprises[rows, column] = found
     return surprises
-
-
-def _columns_together(circuits: StackedCircuits, columns: Sequence[int]) -> Iterator[Sequence[int]]:
-    """Columns that are judged together."""
-    graph = circuits.graph
-    each = _SURPRISE_CELLS * circuits.n_draws * graph.n_paths * graph.leaves
-    together = max(1, _MOST_LEAF_VALUES // each)
-    for start in range(0, len(columns), together):
-        yield columns[start : start + together]
 
 
 def _judge(posterior: Posterior, X: Array, columns: Sequence[int]) -> Iterator[tuple[int, Array]]:
